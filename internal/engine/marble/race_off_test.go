@@ -1,0 +1,5 @@
+//go:build !race
+
+package marble
+
+const raceEnabled = false
