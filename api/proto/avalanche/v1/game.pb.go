@@ -300,7 +300,7 @@ func (x CardAction_Action) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use CardAction_Action.Descriptor instead.
 func (CardAction_Action) EnumDescriptor() ([]byte, []int) {
-	return file_avalanche_v1_game_proto_rawDescGZIP(), []int{4, 0}
+	return file_avalanche_v1_game_proto_rawDescGZIP(), []int{3, 0}
 }
 
 // Cause is why a seat went out.
@@ -353,7 +353,7 @@ func (x SeatOut_Cause) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use SeatOut_Cause.Descriptor instead.
 func (SeatOut_Cause) EnumDescriptor() ([]byte, []int) {
-	return file_avalanche_v1_game_proto_rawDescGZIP(), []int{13, 0}
+	return file_avalanche_v1_game_proto_rawDescGZIP(), []int{11, 0}
 }
 
 // Game is a game as it stands: everything that a client must show.
@@ -388,6 +388,7 @@ type Game struct {
 	// Types that are valid to be assigned to Table:
 	//
 	//	*Game_Marble
+	//	*Game_Mancala
 	Table         isGame_Table `protobuf_oneof:"table"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -523,6 +524,15 @@ func (x *Game) GetMarble() *MarbleGame {
 	return nil
 }
 
+func (x *Game) GetMancala() *MancalaGame {
+	if x != nil {
+		if x, ok := x.Table.(*Game_Mancala); ok {
+			return x.Mancala
+		}
+	}
+	return nil
+}
+
 type isGame_Table interface {
 	isGame_Table()
 }
@@ -532,7 +542,14 @@ type Game_Marble struct {
 	Marble *MarbleGame `protobuf:"bytes,13,opt,name=marble,proto3,oneof"`
 }
 
+type Game_Mancala struct {
+	// A mancala game.
+	Mancala *MancalaGame `protobuf:"bytes,14,opt,name=mancala,proto3,oneof"`
+}
+
 func (*Game_Marble) isGame_Table() {}
+
+func (*Game_Mancala) isGame_Table() {}
 
 // Turn says who has to decide what.
 type Turn struct {
@@ -745,52 +762,6 @@ func (*Move_Resign) isMove_Kind() {}
 
 func (*Move_Notation) isMove_Kind() {}
 
-// Sow is the choice of a pit.
-type Sow struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The pit, 1 to 6, counted from the mover's left.
-	Pit           int32 `protobuf:"varint,1,opt,name=pit,proto3" json:"pit,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Sow) Reset() {
-	*x = Sow{}
-	mi := &file_avalanche_v1_game_proto_msgTypes[3]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Sow) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Sow) ProtoMessage() {}
-
-func (x *Sow) ProtoReflect() protoreflect.Message {
-	mi := &file_avalanche_v1_game_proto_msgTypes[3]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Sow.ProtoReflect.Descriptor instead.
-func (*Sow) Descriptor() ([]byte, []int) {
-	return file_avalanche_v1_game_proto_rawDescGZIP(), []int{3}
-}
-
-func (x *Sow) GetPit() int32 {
-	if x != nil {
-		return x.Pit
-	}
-	return 0
-}
-
 // CardAction is what a player does with the card on the table.
 type CardAction struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -804,7 +775,7 @@ type CardAction struct {
 
 func (x *CardAction) Reset() {
 	*x = CardAction{}
-	mi := &file_avalanche_v1_game_proto_msgTypes[4]
+	mi := &file_avalanche_v1_game_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -816,7 +787,7 @@ func (x *CardAction) String() string {
 func (*CardAction) ProtoMessage() {}
 
 func (x *CardAction) ProtoReflect() protoreflect.Message {
-	mi := &file_avalanche_v1_game_proto_msgTypes[4]
+	mi := &file_avalanche_v1_game_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -829,7 +800,7 @@ func (x *CardAction) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CardAction.ProtoReflect.Descriptor instead.
 func (*CardAction) Descriptor() ([]byte, []int) {
-	return file_avalanche_v1_game_proto_rawDescGZIP(), []int{4}
+	return file_avalanche_v1_game_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *CardAction) GetAction() CardAction_Action {
@@ -855,7 +826,7 @@ type Pass struct {
 
 func (x *Pass) Reset() {
 	*x = Pass{}
-	mi := &file_avalanche_v1_game_proto_msgTypes[5]
+	mi := &file_avalanche_v1_game_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -867,7 +838,7 @@ func (x *Pass) String() string {
 func (*Pass) ProtoMessage() {}
 
 func (x *Pass) ProtoReflect() protoreflect.Message {
-	mi := &file_avalanche_v1_game_proto_msgTypes[5]
+	mi := &file_avalanche_v1_game_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -880,7 +851,7 @@ func (x *Pass) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pass.ProtoReflect.Descriptor instead.
 func (*Pass) Descriptor() ([]byte, []int) {
-	return file_avalanche_v1_game_proto_rawDescGZIP(), []int{5}
+	return file_avalanche_v1_game_proto_rawDescGZIP(), []int{4}
 }
 
 // Resign is the move of leaving the game.
@@ -892,7 +863,7 @@ type Resign struct {
 
 func (x *Resign) Reset() {
 	*x = Resign{}
-	mi := &file_avalanche_v1_game_proto_msgTypes[6]
+	mi := &file_avalanche_v1_game_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -904,7 +875,7 @@ func (x *Resign) String() string {
 func (*Resign) ProtoMessage() {}
 
 func (x *Resign) ProtoReflect() protoreflect.Message {
-	mi := &file_avalanche_v1_game_proto_msgTypes[6]
+	mi := &file_avalanche_v1_game_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -917,7 +888,7 @@ func (x *Resign) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Resign.ProtoReflect.Descriptor instead.
 func (*Resign) Descriptor() ([]byte, []int) {
-	return file_avalanche_v1_game_proto_rawDescGZIP(), []int{6}
+	return file_avalanche_v1_game_proto_rawDescGZIP(), []int{5}
 }
 
 // LegalMove is a move that is accepted now.
@@ -926,14 +897,16 @@ type LegalMove struct {
 	// The move as short text, which `Move.notation` takes.
 	Notation string `protobuf:"bytes,1,opt,name=notation,proto3" json:"notation,omitempty"`
 	// The same in fields.
-	Move          *Move `protobuf:"bytes,2,opt,name=move,proto3" json:"move,omitempty"`
+	Move *Move `protobuf:"bytes,2,opt,name=move,proto3" json:"move,omitempty"`
+	// What the move would do; mancala games only.
+	Preview       *SowingSummary `protobuf:"bytes,3,opt,name=preview,proto3" json:"preview,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *LegalMove) Reset() {
 	*x = LegalMove{}
-	mi := &file_avalanche_v1_game_proto_msgTypes[7]
+	mi := &file_avalanche_v1_game_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -945,7 +918,7 @@ func (x *LegalMove) String() string {
 func (*LegalMove) ProtoMessage() {}
 
 func (x *LegalMove) ProtoReflect() protoreflect.Message {
-	mi := &file_avalanche_v1_game_proto_msgTypes[7]
+	mi := &file_avalanche_v1_game_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -958,7 +931,7 @@ func (x *LegalMove) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LegalMove.ProtoReflect.Descriptor instead.
 func (*LegalMove) Descriptor() ([]byte, []int) {
-	return file_avalanche_v1_game_proto_rawDescGZIP(), []int{7}
+	return file_avalanche_v1_game_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *LegalMove) GetNotation() string {
@@ -971,6 +944,13 @@ func (x *LegalMove) GetNotation() string {
 func (x *LegalMove) GetMove() *Move {
 	if x != nil {
 		return x.Move
+	}
+	return nil
+}
+
+func (x *LegalMove) GetPreview() *SowingSummary {
+	if x != nil {
+		return x.Preview
 	}
 	return nil
 }
@@ -999,7 +979,7 @@ type GameOptions struct {
 
 func (x *GameOptions) Reset() {
 	*x = GameOptions{}
-	mi := &file_avalanche_v1_game_proto_msgTypes[8]
+	mi := &file_avalanche_v1_game_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1011,7 +991,7 @@ func (x *GameOptions) String() string {
 func (*GameOptions) ProtoMessage() {}
 
 func (x *GameOptions) ProtoReflect() protoreflect.Message {
-	mi := &file_avalanche_v1_game_proto_msgTypes[8]
+	mi := &file_avalanche_v1_game_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1024,7 +1004,7 @@ func (x *GameOptions) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GameOptions.ProtoReflect.Descriptor instead.
 func (*GameOptions) Descriptor() ([]byte, []int) {
-	return file_avalanche_v1_game_proto_rawDescGZIP(), []int{8}
+	return file_avalanche_v1_game_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *GameOptions) GetFamily() isGameOptions_Family {
@@ -1091,61 +1071,6 @@ func (*GameOptions_Marble) isGameOptions_Family() {}
 
 func (*GameOptions_Mancala) isGameOptions_Family() {}
 
-// MancalaOptions are the choices of creation for a mancala game.
-type MancalaOptions struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Stones in each pit at the start, 3 to 6. Without it 4.
-	Stones int32 `protobuf:"varint,1,opt,name=stones,proto3" json:"stones,omitempty"`
-	// House rules to play by, by the names that the ruleset lists.
-	HouseRules    []string `protobuf:"bytes,2,rep,name=house_rules,json=houseRules,proto3" json:"house_rules,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *MancalaOptions) Reset() {
-	*x = MancalaOptions{}
-	mi := &file_avalanche_v1_game_proto_msgTypes[9]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *MancalaOptions) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*MancalaOptions) ProtoMessage() {}
-
-func (x *MancalaOptions) ProtoReflect() protoreflect.Message {
-	mi := &file_avalanche_v1_game_proto_msgTypes[9]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use MancalaOptions.ProtoReflect.Descriptor instead.
-func (*MancalaOptions) Descriptor() ([]byte, []int) {
-	return file_avalanche_v1_game_proto_rawDescGZIP(), []int{9}
-}
-
-func (x *MancalaOptions) GetStones() int32 {
-	if x != nil {
-		return x.Stones
-	}
-	return 0
-}
-
-func (x *MancalaOptions) GetHouseRules() []string {
-	if x != nil {
-		return x.HouseRules
-	}
-	return nil
-}
-
 // Event is one thing that happened. Events are complete and in order: a client can
 // animate a game from them without knowing its rules.
 type Event struct {
@@ -1169,6 +1094,10 @@ type Event struct {
 	//	*Event_HoleFilled
 	//	*Event_MarblesMoved
 	//	*Event_MarbleTakenBack
+	//	*Event_LapSown
+	//	*Event_StonesCaptured
+	//	*Event_SowingSummary
+	//	*Event_StonesSwept
 	Kind          isEvent_Kind `protobuf_oneof:"kind"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1176,7 +1105,7 @@ type Event struct {
 
 func (x *Event) Reset() {
 	*x = Event{}
-	mi := &file_avalanche_v1_game_proto_msgTypes[10]
+	mi := &file_avalanche_v1_game_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1188,7 +1117,7 @@ func (x *Event) String() string {
 func (*Event) ProtoMessage() {}
 
 func (x *Event) ProtoReflect() protoreflect.Message {
-	mi := &file_avalanche_v1_game_proto_msgTypes[10]
+	mi := &file_avalanche_v1_game_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1201,7 +1130,7 @@ func (x *Event) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Event.ProtoReflect.Descriptor instead.
 func (*Event) Descriptor() ([]byte, []int) {
-	return file_avalanche_v1_game_proto_rawDescGZIP(), []int{10}
+	return file_avalanche_v1_game_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Event) GetKind() isEvent_Kind {
@@ -1346,6 +1275,42 @@ func (x *Event) GetMarbleTakenBack() *MarbleTakenBack {
 	return nil
 }
 
+func (x *Event) GetLapSown() *LapSown {
+	if x != nil {
+		if x, ok := x.Kind.(*Event_LapSown); ok {
+			return x.LapSown
+		}
+	}
+	return nil
+}
+
+func (x *Event) GetStonesCaptured() *StonesCaptured {
+	if x != nil {
+		if x, ok := x.Kind.(*Event_StonesCaptured); ok {
+			return x.StonesCaptured
+		}
+	}
+	return nil
+}
+
+func (x *Event) GetSowingSummary() *SowingSummary {
+	if x != nil {
+		if x, ok := x.Kind.(*Event_SowingSummary); ok {
+			return x.SowingSummary
+		}
+	}
+	return nil
+}
+
+func (x *Event) GetStonesSwept() *StonesSwept {
+	if x != nil {
+		if x, ok := x.Kind.(*Event_StonesSwept); ok {
+			return x.StonesSwept
+		}
+	}
+	return nil
+}
+
 type isEvent_Kind interface {
 	isEvent_Kind()
 }
@@ -1425,6 +1390,26 @@ type Event_MarbleTakenBack struct {
 	MarbleTakenBack *MarbleTakenBack `protobuf:"bytes,30,opt,name=marble_taken_back,json=marbleTakenBack,proto3,oneof"`
 }
 
+type Event_LapSown struct {
+	// The stones of a pit were sown.
+	LapSown *LapSown `protobuf:"bytes,40,opt,name=lap_sown,json=lapSown,proto3,oneof"`
+}
+
+type Event_StonesCaptured struct {
+	// Stones were captured.
+	StonesCaptured *StonesCaptured `protobuf:"bytes,41,opt,name=stones_captured,json=stonesCaptured,proto3,oneof"`
+}
+
+type Event_SowingSummary struct {
+	// All laps of a move were sown.
+	SowingSummary *SowingSummary `protobuf:"bytes,42,opt,name=sowing_summary,json=sowingSummary,proto3,oneof"`
+}
+
+type Event_StonesSwept struct {
+	// Stones were left on the board when the game ended.
+	StonesSwept *StonesSwept `protobuf:"bytes,43,opt,name=stones_swept,json=stonesSwept,proto3,oneof"`
+}
+
 func (*Event_TurnStarted) isEvent_Kind() {}
 
 func (*Event_SeatPassed) isEvent_Kind() {}
@@ -1455,6 +1440,14 @@ func (*Event_MarblesMoved) isEvent_Kind() {}
 
 func (*Event_MarbleTakenBack) isEvent_Kind() {}
 
+func (*Event_LapSown) isEvent_Kind() {}
+
+func (*Event_StonesCaptured) isEvent_Kind() {}
+
+func (*Event_SowingSummary) isEvent_Kind() {}
+
+func (*Event_StonesSwept) isEvent_Kind() {}
+
 // TurnStarted says that a seat's turn began.
 type TurnStarted struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1466,7 +1459,7 @@ type TurnStarted struct {
 
 func (x *TurnStarted) Reset() {
 	*x = TurnStarted{}
-	mi := &file_avalanche_v1_game_proto_msgTypes[11]
+	mi := &file_avalanche_v1_game_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1478,7 +1471,7 @@ func (x *TurnStarted) String() string {
 func (*TurnStarted) ProtoMessage() {}
 
 func (x *TurnStarted) ProtoReflect() protoreflect.Message {
-	mi := &file_avalanche_v1_game_proto_msgTypes[11]
+	mi := &file_avalanche_v1_game_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1491,7 +1484,7 @@ func (x *TurnStarted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TurnStarted.ProtoReflect.Descriptor instead.
 func (*TurnStarted) Descriptor() ([]byte, []int) {
-	return file_avalanche_v1_game_proto_rawDescGZIP(), []int{11}
+	return file_avalanche_v1_game_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *TurnStarted) GetSeat() int32 {
@@ -1514,7 +1507,7 @@ type SeatPassed struct {
 
 func (x *SeatPassed) Reset() {
 	*x = SeatPassed{}
-	mi := &file_avalanche_v1_game_proto_msgTypes[12]
+	mi := &file_avalanche_v1_game_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1526,7 +1519,7 @@ func (x *SeatPassed) String() string {
 func (*SeatPassed) ProtoMessage() {}
 
 func (x *SeatPassed) ProtoReflect() protoreflect.Message {
-	mi := &file_avalanche_v1_game_proto_msgTypes[12]
+	mi := &file_avalanche_v1_game_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1539,7 +1532,7 @@ func (x *SeatPassed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SeatPassed.ProtoReflect.Descriptor instead.
 func (*SeatPassed) Descriptor() ([]byte, []int) {
-	return file_avalanche_v1_game_proto_rawDescGZIP(), []int{12}
+	return file_avalanche_v1_game_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *SeatPassed) GetSeat() int32 {
@@ -1569,7 +1562,7 @@ type SeatOut struct {
 
 func (x *SeatOut) Reset() {
 	*x = SeatOut{}
-	mi := &file_avalanche_v1_game_proto_msgTypes[13]
+	mi := &file_avalanche_v1_game_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1581,7 +1574,7 @@ func (x *SeatOut) String() string {
 func (*SeatOut) ProtoMessage() {}
 
 func (x *SeatOut) ProtoReflect() protoreflect.Message {
-	mi := &file_avalanche_v1_game_proto_msgTypes[13]
+	mi := &file_avalanche_v1_game_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1594,7 +1587,7 @@ func (x *SeatOut) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SeatOut.ProtoReflect.Descriptor instead.
 func (*SeatOut) Descriptor() ([]byte, []int) {
-	return file_avalanche_v1_game_proto_rawDescGZIP(), []int{13}
+	return file_avalanche_v1_game_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *SeatOut) GetSeat() int32 {
@@ -1626,7 +1619,7 @@ type GameEnded struct {
 
 func (x *GameEnded) Reset() {
 	*x = GameEnded{}
-	mi := &file_avalanche_v1_game_proto_msgTypes[14]
+	mi := &file_avalanche_v1_game_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1638,7 +1631,7 @@ func (x *GameEnded) String() string {
 func (*GameEnded) ProtoMessage() {}
 
 func (x *GameEnded) ProtoReflect() protoreflect.Message {
-	mi := &file_avalanche_v1_game_proto_msgTypes[14]
+	mi := &file_avalanche_v1_game_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1651,7 +1644,7 @@ func (x *GameEnded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GameEnded.ProtoReflect.Descriptor instead.
 func (*GameEnded) Descriptor() ([]byte, []int) {
-	return file_avalanche_v1_game_proto_rawDescGZIP(), []int{14}
+	return file_avalanche_v1_game_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *GameEnded) GetStatus() Game_Status {
@@ -1678,7 +1671,7 @@ func (x *GameEnded) GetEnded() Game_Ending {
 // BoardSet says how the board stands at the start.
 type BoardSet struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The board in its notation.
+	// The board in its notation; of a mancala game the position.
 	Board         string `protobuf:"bytes,1,opt,name=board,proto3" json:"board,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1686,7 +1679,7 @@ type BoardSet struct {
 
 func (x *BoardSet) Reset() {
 	*x = BoardSet{}
-	mi := &file_avalanche_v1_game_proto_msgTypes[15]
+	mi := &file_avalanche_v1_game_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1698,7 +1691,7 @@ func (x *BoardSet) String() string {
 func (*BoardSet) ProtoMessage() {}
 
 func (x *BoardSet) ProtoReflect() protoreflect.Message {
-	mi := &file_avalanche_v1_game_proto_msgTypes[15]
+	mi := &file_avalanche_v1_game_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1711,7 +1704,7 @@ func (x *BoardSet) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BoardSet.ProtoReflect.Descriptor instead.
 func (*BoardSet) Descriptor() ([]byte, []int) {
-	return file_avalanche_v1_game_proto_rawDescGZIP(), []int{15}
+	return file_avalanche_v1_game_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *BoardSet) GetBoard() string {
@@ -1725,7 +1718,7 @@ var File_avalanche_v1_game_proto protoreflect.FileDescriptor
 
 const file_avalanche_v1_game_proto_rawDesc = "" +
 	"\n" +
-	"\x17avalanche/v1/game.proto\x12\favalanche.v1\x1a\x19avalanche/v1/marble.proto\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/api/field_behavior.proto\"\xf8\x06\n" +
+	"\x17avalanche/v1/game.proto\x12\favalanche.v1\x1a\x1aavalanche/v1/mancala.proto\x1a\x19avalanche/v1/marble.proto\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/api/field_behavior.proto\"\xb5\a\n" +
 	"\x04Game\x12\x1e\n" +
 	"\aruleset\x18\x01 \x01(\tB\x04\xe2A\x01\x03R\aruleset\x12-\n" +
 	"\x0fruleset_version\x18\x02 \x01(\x05B\x04\xe2A\x01\x03R\x0erulesetVersion\x12\x1d\n" +
@@ -1741,7 +1734,8 @@ const file_avalanche_v1_game_proto_rawDesc = "" +
 	"\vlegal_moves\x18\v \x03(\v2\x17.avalanche.v1.LegalMoveB\x04\xe2A\x01\x03R\n" +
 	"legalMoves\x12 \n" +
 	"\bposition\x18\f \x01(\tB\x04\xe2A\x01\x03R\bposition\x128\n" +
-	"\x06marble\x18\r \x01(\v2\x18.avalanche.v1.MarbleGameB\x04\xe2A\x01\x03H\x00R\x06marble\"E\n" +
+	"\x06marble\x18\r \x01(\v2\x18.avalanche.v1.MarbleGameB\x04\xe2A\x01\x03H\x00R\x06marble\x12;\n" +
+	"\amancala\x18\x0e \x01(\v2\x19.avalanche.v1.MancalaGameB\x04\xe2A\x01\x03H\x00R\amancala\"E\n" +
 	"\x06Status\x12\x16\n" +
 	"\x12STATUS_UNSPECIFIED\x10\x00\x12\x0f\n" +
 	"\vIN_PROGRESS\x10\x01\x12\a\n" +
@@ -1786,9 +1780,7 @@ const file_avalanche_v1_game_proto_rawDesc = "" +
 	"\x04pass\x18\x04 \x01(\v2\x12.avalanche.v1.PassB\x04\xe2A\x01\x01H\x00R\x04pass\x124\n" +
 	"\x06resign\x18\x05 \x01(\v2\x14.avalanche.v1.ResignB\x04\xe2A\x01\x01H\x00R\x06resign\x12+\n" +
 	"\bnotation\x18\x06 \x01(\tB\r\xe2A\x01\x01\xbaH\x06r\x04\x10\x01( H\x00R\bnotationB\r\n" +
-	"\x04kind\x12\x05\xbaH\x02\b\x01\"&\n" +
-	"\x03Sow\x12\x1f\n" +
-	"\x03pit\x18\x01 \x01(\x05B\r\xe2A\x01\x02\xbaH\x06\x1a\x04\x18\x06(\x01R\x03pit\"\xd5\x01\n" +
+	"\x04kind\x12\x05\xbaH\x02\b\x01\"\xd5\x01\n" +
 	"\n" +
 	"CardAction\x12G\n" +
 	"\x06action\x18\x01 \x01(\x0e2\x1f.avalanche.v1.CardAction.ActionB\x0e\xe2A\x01\x02\xbaH\a\x82\x01\x04\x10\x01 \x00R\x06action\x12%\n" +
@@ -1803,21 +1795,19 @@ const file_avalanche_v1_game_proto_rawDesc = "" +
 	"\n" +
 	"\x06TARGET\x10\x05\"\x06\n" +
 	"\x04Pass\"\b\n" +
-	"\x06Resign\"[\n" +
+	"\x06Resign\"\x98\x01\n" +
 	"\tLegalMove\x12 \n" +
 	"\bnotation\x18\x01 \x01(\tB\x04\xe2A\x01\x03R\bnotation\x12,\n" +
-	"\x04move\x18\x02 \x01(\v2\x12.avalanche.v1.MoveB\x04\xe2A\x01\x03R\x04move\"\x90\x02\n" +
+	"\x04move\x18\x02 \x01(\v2\x12.avalanche.v1.MoveB\x04\xe2A\x01\x03R\x04move\x12;\n" +
+	"\apreview\x18\x03 \x01(\v2\x1b.avalanche.v1.SowingSummaryB\x04\xe2A\x01\x03R\apreview\"\x90\x02\n" +
 	"\vGameOptions\x12;\n" +
 	"\x06marble\x18\x01 \x01(\v2\x1b.avalanche.v1.MarbleOptionsB\x04\xe2A\x01\x01H\x00R\x06marble\x12>\n" +
 	"\amancala\x18\x02 \x01(\v2\x1c.avalanche.v1.MancalaOptionsB\x04\xe2A\x01\x01H\x00R\amancala\x12(\n" +
 	"\bposition\x18\x03 \x01(\tB\f\xe2A\x01\x01\xbaH\x05r\x03(\x80\bR\bposition\x12'\n" +
 	"\fsealed_seats\x18\x04 \x01(\bB\x04\xe2A\x01\x01R\vsealedSeats\x12'\n" +
 	"\fcustom_start\x18\x05 \x01(\bB\x04\xe2A\x01\x03R\vcustomStartB\b\n" +
-	"\x06family\"p\n" +
-	"\x0eMancalaOptions\x12%\n" +
-	"\x06stones\x18\x01 \x01(\x05B\r\xe2A\x01\x01\xbaH\x06\x1a\x04\x18\x06(\x00R\x06stones\x127\n" +
-	"\vhouse_rules\x18\x02 \x03(\tB\x16\xe2A\x01\x01\xbaH\x0f\x92\x01\f\x10\b\x18\x01\"\x06r\x04\x10\x01(@R\n" +
-	"houseRules\"\xa7\b\n" +
+	"\x06family\"\xc2\n" +
+	"\n" +
 	"\x05Event\x12D\n" +
 	"\fturn_started\x18\x01 \x01(\v2\x19.avalanche.v1.TurnStartedB\x04\xe2A\x01\x03H\x00R\vturnStarted\x12A\n" +
 	"\vseat_passed\x18\x02 \x01(\v2\x18.avalanche.v1.SeatPassedB\x04\xe2A\x01\x03H\x00R\n" +
@@ -1838,7 +1828,11 @@ const file_avalanche_v1_game_proto_rawDesc = "" +
 	"\vhole_filled\x18\x1c \x01(\v2\x18.avalanche.v1.HoleFilledB\x04\xe2A\x01\x03H\x00R\n" +
 	"holeFilled\x12G\n" +
 	"\rmarbles_moved\x18\x1d \x01(\v2\x1a.avalanche.v1.MarblesMovedB\x04\xe2A\x01\x03H\x00R\fmarblesMoved\x12Q\n" +
-	"\x11marble_taken_back\x18\x1e \x01(\v2\x1d.avalanche.v1.MarbleTakenBackB\x04\xe2A\x01\x03H\x00R\x0fmarbleTakenBackB\x06\n" +
+	"\x11marble_taken_back\x18\x1e \x01(\v2\x1d.avalanche.v1.MarbleTakenBackB\x04\xe2A\x01\x03H\x00R\x0fmarbleTakenBack\x128\n" +
+	"\blap_sown\x18( \x01(\v2\x15.avalanche.v1.LapSownB\x04\xe2A\x01\x03H\x00R\alapSown\x12M\n" +
+	"\x0fstones_captured\x18) \x01(\v2\x1c.avalanche.v1.StonesCapturedB\x04\xe2A\x01\x03H\x00R\x0estonesCaptured\x12J\n" +
+	"\x0esowing_summary\x18* \x01(\v2\x1b.avalanche.v1.SowingSummaryB\x04\xe2A\x01\x03H\x00R\rsowingSummary\x12D\n" +
+	"\fstones_swept\x18+ \x01(\v2\x19.avalanche.v1.StonesSweptB\x04\xe2A\x01\x03H\x00R\vstonesSweptB\x06\n" +
 	"\x04kind\"'\n" +
 	"\vTurnStarted\x12\x18\n" +
 	"\x04seat\x18\x01 \x01(\x05B\x04\xe2A\x01\x03R\x04seat\"J\n" +
@@ -1874,7 +1868,7 @@ func file_avalanche_v1_game_proto_rawDescGZIP() []byte {
 }
 
 var file_avalanche_v1_game_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
-var file_avalanche_v1_game_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
+var file_avalanche_v1_game_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
 var file_avalanche_v1_game_proto_goTypes = []any{
 	(Game_Status)(0),        // 0: avalanche.v1.Game.Status
 	(Game_Ending)(0),        // 1: avalanche.v1.Game.Ending
@@ -1884,73 +1878,84 @@ var file_avalanche_v1_game_proto_goTypes = []any{
 	(*Game)(nil),            // 5: avalanche.v1.Game
 	(*Turn)(nil),            // 6: avalanche.v1.Turn
 	(*Move)(nil),            // 7: avalanche.v1.Move
-	(*Sow)(nil),             // 8: avalanche.v1.Sow
-	(*CardAction)(nil),      // 9: avalanche.v1.CardAction
-	(*Pass)(nil),            // 10: avalanche.v1.Pass
-	(*Resign)(nil),          // 11: avalanche.v1.Resign
-	(*LegalMove)(nil),       // 12: avalanche.v1.LegalMove
-	(*GameOptions)(nil),     // 13: avalanche.v1.GameOptions
-	(*MancalaOptions)(nil),  // 14: avalanche.v1.MancalaOptions
-	(*Event)(nil),           // 15: avalanche.v1.Event
-	(*TurnStarted)(nil),     // 16: avalanche.v1.TurnStarted
-	(*SeatPassed)(nil),      // 17: avalanche.v1.SeatPassed
-	(*SeatOut)(nil),         // 18: avalanche.v1.SeatOut
-	(*GameEnded)(nil),       // 19: avalanche.v1.GameEnded
-	(*BoardSet)(nil),        // 20: avalanche.v1.BoardSet
-	(*MarbleGame)(nil),      // 21: avalanche.v1.MarbleGame
-	(*MarbleDrop)(nil),      // 22: avalanche.v1.MarbleDrop
-	(*MarbleOptions)(nil),   // 23: avalanche.v1.MarbleOptions
-	(*CardDealt)(nil),       // 24: avalanche.v1.CardDealt
-	(*MarbleDropped)(nil),   // 25: avalanche.v1.MarbleDropped
-	(*GateFlipped)(nil),     // 26: avalanche.v1.GateFlipped
-	(*GateLoaded)(nil),      // 27: avalanche.v1.GateLoaded
-	(*MarbleShunted)(nil),   // 28: avalanche.v1.MarbleShunted
-	(*MarbleReleased)(nil),  // 29: avalanche.v1.MarbleReleased
-	(*MarbleExited)(nil),    // 30: avalanche.v1.MarbleExited
-	(*HoleFilled)(nil),      // 31: avalanche.v1.HoleFilled
-	(*MarblesMoved)(nil),    // 32: avalanche.v1.MarblesMoved
-	(*MarbleTakenBack)(nil), // 33: avalanche.v1.MarbleTakenBack
+	(*CardAction)(nil),      // 8: avalanche.v1.CardAction
+	(*Pass)(nil),            // 9: avalanche.v1.Pass
+	(*Resign)(nil),          // 10: avalanche.v1.Resign
+	(*LegalMove)(nil),       // 11: avalanche.v1.LegalMove
+	(*GameOptions)(nil),     // 12: avalanche.v1.GameOptions
+	(*Event)(nil),           // 13: avalanche.v1.Event
+	(*TurnStarted)(nil),     // 14: avalanche.v1.TurnStarted
+	(*SeatPassed)(nil),      // 15: avalanche.v1.SeatPassed
+	(*SeatOut)(nil),         // 16: avalanche.v1.SeatOut
+	(*GameEnded)(nil),       // 17: avalanche.v1.GameEnded
+	(*BoardSet)(nil),        // 18: avalanche.v1.BoardSet
+	(*MarbleGame)(nil),      // 19: avalanche.v1.MarbleGame
+	(*MancalaGame)(nil),     // 20: avalanche.v1.MancalaGame
+	(*MarbleDrop)(nil),      // 21: avalanche.v1.MarbleDrop
+	(*Sow)(nil),             // 22: avalanche.v1.Sow
+	(*SowingSummary)(nil),   // 23: avalanche.v1.SowingSummary
+	(*MarbleOptions)(nil),   // 24: avalanche.v1.MarbleOptions
+	(*MancalaOptions)(nil),  // 25: avalanche.v1.MancalaOptions
+	(*CardDealt)(nil),       // 26: avalanche.v1.CardDealt
+	(*MarbleDropped)(nil),   // 27: avalanche.v1.MarbleDropped
+	(*GateFlipped)(nil),     // 28: avalanche.v1.GateFlipped
+	(*GateLoaded)(nil),      // 29: avalanche.v1.GateLoaded
+	(*MarbleShunted)(nil),   // 30: avalanche.v1.MarbleShunted
+	(*MarbleReleased)(nil),  // 31: avalanche.v1.MarbleReleased
+	(*MarbleExited)(nil),    // 32: avalanche.v1.MarbleExited
+	(*HoleFilled)(nil),      // 33: avalanche.v1.HoleFilled
+	(*MarblesMoved)(nil),    // 34: avalanche.v1.MarblesMoved
+	(*MarbleTakenBack)(nil), // 35: avalanche.v1.MarbleTakenBack
+	(*LapSown)(nil),         // 36: avalanche.v1.LapSown
+	(*StonesCaptured)(nil),  // 37: avalanche.v1.StonesCaptured
+	(*StonesSwept)(nil),     // 38: avalanche.v1.StonesSwept
 }
 var file_avalanche_v1_game_proto_depIdxs = []int32{
-	13, // 0: avalanche.v1.Game.options:type_name -> avalanche.v1.GameOptions
+	12, // 0: avalanche.v1.Game.options:type_name -> avalanche.v1.GameOptions
 	6,  // 1: avalanche.v1.Game.turn:type_name -> avalanche.v1.Turn
 	0,  // 2: avalanche.v1.Game.status:type_name -> avalanche.v1.Game.Status
 	1,  // 3: avalanche.v1.Game.ended:type_name -> avalanche.v1.Game.Ending
-	12, // 4: avalanche.v1.Game.legal_moves:type_name -> avalanche.v1.LegalMove
-	21, // 5: avalanche.v1.Game.marble:type_name -> avalanche.v1.MarbleGame
-	2,  // 6: avalanche.v1.Turn.phase:type_name -> avalanche.v1.Turn.Phase
-	22, // 7: avalanche.v1.Move.drop:type_name -> avalanche.v1.MarbleDrop
-	8,  // 8: avalanche.v1.Move.sow:type_name -> avalanche.v1.Sow
-	9,  // 9: avalanche.v1.Move.card:type_name -> avalanche.v1.CardAction
-	10, // 10: avalanche.v1.Move.pass:type_name -> avalanche.v1.Pass
-	11, // 11: avalanche.v1.Move.resign:type_name -> avalanche.v1.Resign
-	3,  // 12: avalanche.v1.CardAction.action:type_name -> avalanche.v1.CardAction.Action
-	7,  // 13: avalanche.v1.LegalMove.move:type_name -> avalanche.v1.Move
-	23, // 14: avalanche.v1.GameOptions.marble:type_name -> avalanche.v1.MarbleOptions
-	14, // 15: avalanche.v1.GameOptions.mancala:type_name -> avalanche.v1.MancalaOptions
-	16, // 16: avalanche.v1.Event.turn_started:type_name -> avalanche.v1.TurnStarted
-	17, // 17: avalanche.v1.Event.seat_passed:type_name -> avalanche.v1.SeatPassed
-	18, // 18: avalanche.v1.Event.seat_out:type_name -> avalanche.v1.SeatOut
-	19, // 19: avalanche.v1.Event.game_ended:type_name -> avalanche.v1.GameEnded
-	20, // 20: avalanche.v1.Event.board_set:type_name -> avalanche.v1.BoardSet
-	24, // 21: avalanche.v1.Event.card_dealt:type_name -> avalanche.v1.CardDealt
-	25, // 22: avalanche.v1.Event.marble_dropped:type_name -> avalanche.v1.MarbleDropped
-	26, // 23: avalanche.v1.Event.gate_flipped:type_name -> avalanche.v1.GateFlipped
-	27, // 24: avalanche.v1.Event.gate_loaded:type_name -> avalanche.v1.GateLoaded
-	28, // 25: avalanche.v1.Event.marble_shunted:type_name -> avalanche.v1.MarbleShunted
-	29, // 26: avalanche.v1.Event.marble_released:type_name -> avalanche.v1.MarbleReleased
-	30, // 27: avalanche.v1.Event.marble_exited:type_name -> avalanche.v1.MarbleExited
-	31, // 28: avalanche.v1.Event.hole_filled:type_name -> avalanche.v1.HoleFilled
-	32, // 29: avalanche.v1.Event.marbles_moved:type_name -> avalanche.v1.MarblesMoved
-	33, // 30: avalanche.v1.Event.marble_taken_back:type_name -> avalanche.v1.MarbleTakenBack
-	4,  // 31: avalanche.v1.SeatOut.cause:type_name -> avalanche.v1.SeatOut.Cause
-	0,  // 32: avalanche.v1.GameEnded.status:type_name -> avalanche.v1.Game.Status
-	1,  // 33: avalanche.v1.GameEnded.ended:type_name -> avalanche.v1.Game.Ending
-	34, // [34:34] is the sub-list for method output_type
-	34, // [34:34] is the sub-list for method input_type
-	34, // [34:34] is the sub-list for extension type_name
-	34, // [34:34] is the sub-list for extension extendee
-	0,  // [0:34] is the sub-list for field type_name
+	11, // 4: avalanche.v1.Game.legal_moves:type_name -> avalanche.v1.LegalMove
+	19, // 5: avalanche.v1.Game.marble:type_name -> avalanche.v1.MarbleGame
+	20, // 6: avalanche.v1.Game.mancala:type_name -> avalanche.v1.MancalaGame
+	2,  // 7: avalanche.v1.Turn.phase:type_name -> avalanche.v1.Turn.Phase
+	21, // 8: avalanche.v1.Move.drop:type_name -> avalanche.v1.MarbleDrop
+	22, // 9: avalanche.v1.Move.sow:type_name -> avalanche.v1.Sow
+	8,  // 10: avalanche.v1.Move.card:type_name -> avalanche.v1.CardAction
+	9,  // 11: avalanche.v1.Move.pass:type_name -> avalanche.v1.Pass
+	10, // 12: avalanche.v1.Move.resign:type_name -> avalanche.v1.Resign
+	3,  // 13: avalanche.v1.CardAction.action:type_name -> avalanche.v1.CardAction.Action
+	7,  // 14: avalanche.v1.LegalMove.move:type_name -> avalanche.v1.Move
+	23, // 15: avalanche.v1.LegalMove.preview:type_name -> avalanche.v1.SowingSummary
+	24, // 16: avalanche.v1.GameOptions.marble:type_name -> avalanche.v1.MarbleOptions
+	25, // 17: avalanche.v1.GameOptions.mancala:type_name -> avalanche.v1.MancalaOptions
+	14, // 18: avalanche.v1.Event.turn_started:type_name -> avalanche.v1.TurnStarted
+	15, // 19: avalanche.v1.Event.seat_passed:type_name -> avalanche.v1.SeatPassed
+	16, // 20: avalanche.v1.Event.seat_out:type_name -> avalanche.v1.SeatOut
+	17, // 21: avalanche.v1.Event.game_ended:type_name -> avalanche.v1.GameEnded
+	18, // 22: avalanche.v1.Event.board_set:type_name -> avalanche.v1.BoardSet
+	26, // 23: avalanche.v1.Event.card_dealt:type_name -> avalanche.v1.CardDealt
+	27, // 24: avalanche.v1.Event.marble_dropped:type_name -> avalanche.v1.MarbleDropped
+	28, // 25: avalanche.v1.Event.gate_flipped:type_name -> avalanche.v1.GateFlipped
+	29, // 26: avalanche.v1.Event.gate_loaded:type_name -> avalanche.v1.GateLoaded
+	30, // 27: avalanche.v1.Event.marble_shunted:type_name -> avalanche.v1.MarbleShunted
+	31, // 28: avalanche.v1.Event.marble_released:type_name -> avalanche.v1.MarbleReleased
+	32, // 29: avalanche.v1.Event.marble_exited:type_name -> avalanche.v1.MarbleExited
+	33, // 30: avalanche.v1.Event.hole_filled:type_name -> avalanche.v1.HoleFilled
+	34, // 31: avalanche.v1.Event.marbles_moved:type_name -> avalanche.v1.MarblesMoved
+	35, // 32: avalanche.v1.Event.marble_taken_back:type_name -> avalanche.v1.MarbleTakenBack
+	36, // 33: avalanche.v1.Event.lap_sown:type_name -> avalanche.v1.LapSown
+	37, // 34: avalanche.v1.Event.stones_captured:type_name -> avalanche.v1.StonesCaptured
+	23, // 35: avalanche.v1.Event.sowing_summary:type_name -> avalanche.v1.SowingSummary
+	38, // 36: avalanche.v1.Event.stones_swept:type_name -> avalanche.v1.StonesSwept
+	4,  // 37: avalanche.v1.SeatOut.cause:type_name -> avalanche.v1.SeatOut.Cause
+	0,  // 38: avalanche.v1.GameEnded.status:type_name -> avalanche.v1.Game.Status
+	1,  // 39: avalanche.v1.GameEnded.ended:type_name -> avalanche.v1.Game.Ending
+	40, // [40:40] is the sub-list for method output_type
+	40, // [40:40] is the sub-list for method input_type
+	40, // [40:40] is the sub-list for extension type_name
+	40, // [40:40] is the sub-list for extension extendee
+	0,  // [0:40] is the sub-list for field type_name
 }
 
 func init() { file_avalanche_v1_game_proto_init() }
@@ -1958,9 +1963,11 @@ func file_avalanche_v1_game_proto_init() {
 	if File_avalanche_v1_game_proto != nil {
 		return
 	}
+	file_avalanche_v1_mancala_proto_init()
 	file_avalanche_v1_marble_proto_init()
 	file_avalanche_v1_game_proto_msgTypes[0].OneofWrappers = []any{
 		(*Game_Marble)(nil),
+		(*Game_Mancala)(nil),
 	}
 	file_avalanche_v1_game_proto_msgTypes[2].OneofWrappers = []any{
 		(*Move_Drop)(nil),
@@ -1970,11 +1977,11 @@ func file_avalanche_v1_game_proto_init() {
 		(*Move_Resign)(nil),
 		(*Move_Notation)(nil),
 	}
-	file_avalanche_v1_game_proto_msgTypes[8].OneofWrappers = []any{
+	file_avalanche_v1_game_proto_msgTypes[7].OneofWrappers = []any{
 		(*GameOptions_Marble)(nil),
 		(*GameOptions_Mancala)(nil),
 	}
-	file_avalanche_v1_game_proto_msgTypes[10].OneofWrappers = []any{
+	file_avalanche_v1_game_proto_msgTypes[8].OneofWrappers = []any{
 		(*Event_TurnStarted)(nil),
 		(*Event_SeatPassed)(nil),
 		(*Event_SeatOut)(nil),
@@ -1990,6 +1997,10 @@ func file_avalanche_v1_game_proto_init() {
 		(*Event_HoleFilled)(nil),
 		(*Event_MarblesMoved)(nil),
 		(*Event_MarbleTakenBack)(nil),
+		(*Event_LapSown)(nil),
+		(*Event_StonesCaptured)(nil),
+		(*Event_SowingSummary)(nil),
+		(*Event_StonesSwept)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -1997,7 +2008,7 @@ func file_avalanche_v1_game_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_avalanche_v1_game_proto_rawDesc), len(file_avalanche_v1_game_proto_rawDesc)),
 			NumEnums:      5,
-			NumMessages:   16,
+			NumMessages:   14,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

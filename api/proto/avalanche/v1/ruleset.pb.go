@@ -111,6 +111,7 @@ type Ruleset struct {
 	// Types that are valid to be assigned to Parameters:
 	//
 	//	*Ruleset_Marble
+	//	*Ruleset_Mancala
 	Parameters    isRuleset_Parameters `protobuf_oneof:"parameters"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -246,6 +247,15 @@ func (x *Ruleset) GetMarble() *MarbleParameters {
 	return nil
 }
 
+func (x *Ruleset) GetMancala() *MancalaParameters {
+	if x != nil {
+		if x, ok := x.Parameters.(*Ruleset_Mancala); ok {
+			return x.Mancala
+		}
+	}
+	return nil
+}
+
 type isRuleset_Parameters interface {
 	isRuleset_Parameters()
 }
@@ -255,7 +265,14 @@ type Ruleset_Marble struct {
 	Marble *MarbleParameters `protobuf:"bytes,13,opt,name=marble,proto3,oneof"`
 }
 
+type Ruleset_Mancala struct {
+	// A mancala game.
+	Mancala *MancalaParameters `protobuf:"bytes,14,opt,name=mancala,proto3,oneof"`
+}
+
 func (*Ruleset_Marble) isRuleset_Parameters() {}
+
+func (*Ruleset_Mancala) isRuleset_Parameters() {}
 
 // HouseRule is a variation of the rules, off by default.
 type HouseRule struct {
@@ -389,7 +406,7 @@ var File_avalanche_v1_ruleset_proto protoreflect.FileDescriptor
 
 const file_avalanche_v1_ruleset_proto_rawDesc = "" +
 	"\n" +
-	"\x1aavalanche/v1/ruleset.proto\x12\favalanche.v1\x1a\x1fgoogle/api/field_behavior.proto\"\xff\x04\n" +
+	"\x1aavalanche/v1/ruleset.proto\x12\favalanche.v1\x1a\x1aavalanche/v1/mancala.proto\x1a\x1fgoogle/api/field_behavior.proto\"\xc2\x05\n" +
 	"\aRuleset\x12\x1e\n" +
 	"\aruleset\x18\x01 \x01(\tB\x04\xe2A\x01\x03R\aruleset\x12\x1e\n" +
 	"\aversion\x18\x02 \x01(\x05B\x04\xe2A\x01\x03R\aversion\x12:\n" +
@@ -407,7 +424,8 @@ const file_avalanche_v1_ruleset_proto_rawDesc = "" +
 	"\vhouse_rules\x18\v \x03(\v2\x17.avalanche.v1.HouseRuleB\x04\xe2A\x01\x03R\n" +
 	"houseRules\x12,\n" +
 	"\x0fchance_in_moves\x18\f \x01(\bB\x04\xe2A\x01\x03R\rchanceInMoves\x12>\n" +
-	"\x06marble\x18\r \x01(\v2\x1e.avalanche.v1.MarbleParametersB\x04\xe2A\x01\x03H\x00R\x06marble\"J\n" +
+	"\x06marble\x18\r \x01(\v2\x1e.avalanche.v1.MarbleParametersB\x04\xe2A\x01\x03H\x00R\x06marble\x12A\n" +
+	"\amancala\x18\x0e \x01(\v2\x1f.avalanche.v1.MancalaParametersB\x04\xe2A\x01\x03H\x00R\amancala\"J\n" +
 	"\x06Family\x12\x16\n" +
 	"\x12FAMILY_UNSPECIFIED\x10\x00\x12\n" +
 	"\n" +
@@ -442,20 +460,22 @@ func file_avalanche_v1_ruleset_proto_rawDescGZIP() []byte {
 var file_avalanche_v1_ruleset_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
 var file_avalanche_v1_ruleset_proto_msgTypes = make([]protoimpl.MessageInfo, 3)
 var file_avalanche_v1_ruleset_proto_goTypes = []any{
-	(Ruleset_Family)(0),      // 0: avalanche.v1.Ruleset.Family
-	(*Ruleset)(nil),          // 1: avalanche.v1.Ruleset
-	(*HouseRule)(nil),        // 2: avalanche.v1.HouseRule
-	(*MarbleParameters)(nil), // 3: avalanche.v1.MarbleParameters
+	(Ruleset_Family)(0),       // 0: avalanche.v1.Ruleset.Family
+	(*Ruleset)(nil),           // 1: avalanche.v1.Ruleset
+	(*HouseRule)(nil),         // 2: avalanche.v1.HouseRule
+	(*MarbleParameters)(nil),  // 3: avalanche.v1.MarbleParameters
+	(*MancalaParameters)(nil), // 4: avalanche.v1.MancalaParameters
 }
 var file_avalanche_v1_ruleset_proto_depIdxs = []int32{
 	0, // 0: avalanche.v1.Ruleset.family:type_name -> avalanche.v1.Ruleset.Family
 	2, // 1: avalanche.v1.Ruleset.house_rules:type_name -> avalanche.v1.HouseRule
 	3, // 2: avalanche.v1.Ruleset.marble:type_name -> avalanche.v1.MarbleParameters
-	3, // [3:3] is the sub-list for method output_type
-	3, // [3:3] is the sub-list for method input_type
-	3, // [3:3] is the sub-list for extension type_name
-	3, // [3:3] is the sub-list for extension extendee
-	0, // [0:3] is the sub-list for field type_name
+	4, // 3: avalanche.v1.Ruleset.mancala:type_name -> avalanche.v1.MancalaParameters
+	4, // [4:4] is the sub-list for method output_type
+	4, // [4:4] is the sub-list for method input_type
+	4, // [4:4] is the sub-list for extension type_name
+	4, // [4:4] is the sub-list for extension extendee
+	0, // [0:4] is the sub-list for field type_name
 }
 
 func init() { file_avalanche_v1_ruleset_proto_init() }
@@ -463,8 +483,10 @@ func file_avalanche_v1_ruleset_proto_init() {
 	if File_avalanche_v1_ruleset_proto != nil {
 		return
 	}
+	file_avalanche_v1_mancala_proto_init()
 	file_avalanche_v1_ruleset_proto_msgTypes[0].OneofWrappers = []any{
 		(*Ruleset_Marble)(nil),
+		(*Ruleset_Mancala)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
