@@ -1,0 +1,212 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os/signal"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/avalanched/avalanched/internal/engine/rulesets"
+	"github.com/avalanched/avalanched/internal/ledger"
+	"github.com/avalanched/avalanched/internal/server"
+	"github.com/avalanched/avalanched/internal/service"
+	"github.com/avalanched/avalanched/internal/state"
+)
+
+// serveCmd serves the API until it is told to stop.
+type serveCmd struct {
+	GRPCAddr  string `group:"Ports:" name:"grpc-addr" env:"AVALANCHED_GRPC_ADDR" default:":9090" placeholder:"HOST:PORT" help:"Where to listen for gRPC (${default})."`
+	HTTPAddr  string `group:"Ports:" name:"http-addr" env:"AVALANCHED_HTTP_ADDR" default:":8080" placeholder:"HOST:PORT" help:"Where to listen for JSON over HTTP (${default})."`
+	AdminAddr string `group:"Ports:" env:"AVALANCHED_ADMIN_ADDR" default:":8081" placeholder:"HOST:PORT" help:"Where to listen for the operator: /livez, /readyz and /metrics (${default}). Not for the public."`
+	PProf     bool   `group:"Ports:" name:"pprof" env:"AVALANCHED_PPROF" help:"Serve Go's profiles on the operator's port."`
+
+	Keyset        string `group:"Keys:" env:"AVALANCHED_KEYSET" placeholder:"FILE" help:"The keyset that signs states (\"avalanched keys new\" makes one). A change of the file is noticed without a restart. Without it a key is made and thrown away at the end, and all games with it."`
+	RequireKeyset bool   `group:"Keys:" env:"AVALANCHED_REQUIRE_KEYSET" help:"Refuse to start without --keyset: for production."`
+	KEKURI        string `group:"Keys:" name:"kek-uri" env:"AVALANCHED_KEK_URI" placeholder:"URI" help:"The key-encryption key that the keyset is encrypted with, as Tink names it, for example gcp-kms://… Without it, the keyset is not encrypted."`
+
+	Ledger       string        `group:"Ledger:" env:"AVALANCHED_LEDGER" default:"none" placeholder:"LEDGER" help:"What remembers the newest state of each game: none, memory (for a single replica), or redis://… (for many). With none, a player can take a move back."`
+	LedgerStrict bool          `group:"Ledger:" env:"AVALANCHED_LEDGER_STRICT" help:"Refuse moves of games that the ledger has forgotten, instead of taking the client's word for them."`
+	LedgerTTL    time.Duration `group:"Ledger:" name:"ledger-ttl" env:"AVALANCHED_LEDGER_TTL" default:"720h" placeholder:"TIME" help:"How long a game is remembered after its last move (${default})."`
+
+	MaxRequestBytes      int           `group:"Limits:" env:"AVALANCHED_MAX_REQUEST_BYTES" default:"2097152" placeholder:"BYTES" help:"The longest JSON body or protobuf message (${default})."`
+	MaxConcurrentStreams uint32        `group:"Limits:" env:"AVALANCHED_MAX_CONCURRENT_STREAMS" default:"250" placeholder:"CALLS" help:"Calls in flight on one gRPC connection (${default})."`
+	RequestTimeout       time.Duration `group:"Limits:" env:"AVALANCHED_REQUEST_TIMEOUT" default:"10s" placeholder:"TIME" help:"The longest that one request may be worked on (${default})."`
+
+	DrainDelay   time.Duration `group:"Stopping:" env:"AVALANCHED_DRAIN_DELAY" default:"5s" placeholder:"TIME" help:"After SIGTERM or SIGINT, how long to go on serving while /readyz and gRPC health say that this replica is not ready (${default}). A second signal ends the program at once."`
+	DrainTimeout time.Duration `group:"Stopping:" env:"AVALANCHED_DRAIN_TIMEOUT" default:"20s" placeholder:"TIME" help:"How long requests in flight may then take to end (${default})."`
+
+	LogLevel  slog.Level `group:"Logs:" env:"AVALANCHED_LOG_LEVEL" default:"info" placeholder:"LEVEL" help:"What to log: debug (every request), info (refused ones), warn or error (${default})."`
+	LogFormat string     `group:"Logs:" env:"AVALANCHED_LOG_FORMAT" default:"json" enum:"json,text" placeholder:"FORMAT" help:"How log lines on the standard error look: json or text (${default})."`
+}
+
+// Help tells what is not configured by flags.
+func (serveCmd) Help() string {
+	return `Traces, metrics and logs are also sent by OTLP if the standard variables ask for it, for example OTEL_EXPORTER_OTLP_ENDPOINT=http://collector:4318.
+
+It ends with exit code 0 after SIGTERM or SIGINT, 1 when something failed, and 2 when flags or variables are wrong.`
+}
+
+// Validate refuses flags that cannot work. Kong calls it.
+func (c serveCmd) Validate() error {
+	var wrong []error
+	if c.RequireKeyset && c.Keyset == "" {
+		wrong = append(wrong, errors.New("--require-keyset: needs --keyset"))
+	}
+	if c.KEKURI != "" && c.Keyset == "" {
+		wrong = append(wrong, errors.New("--kek-uri: needs --keyset"))
+	}
+	if c.LedgerTTL < time.Second {
+		wrong = append(wrong, fmt.Errorf("--ledger-ttl=%v: must be at least 1s", c.LedgerTTL))
+	}
+	return errors.Join(append(wrong, c.config().Check())...)
+}
+
+func (c serveCmd) config() server.Config {
+	return server.Config{
+		GRPCAddr:             c.GRPCAddr,
+		HTTPAddr:             c.HTTPAddr,
+		AdminAddr:            c.AdminAddr,
+		PProf:                c.PProf,
+		MaxRequestBytes:      c.MaxRequestBytes,
+		MaxConcurrentStreams: c.MaxConcurrentStreams,
+		RequestTimeout:       c.RequestTimeout,
+		DrainDelay:           c.DrainDelay,
+		DrainTimeout:         c.DrainTimeout,
+	}
+}
+
+// Run serves until the first SIGTERM or SIGINT and a drain after it.
+func (c serveCmd) Run(app *kong.Kong) error {
+	ctx, restore := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	defer restore()
+	// The second signal finds the default: to end the program.
+	context.AfterFunc(ctx, restore)
+	return c.serve(ctx, app.Stdout, app.Stderr)
+}
+
+// flushTimeout is how long telemetry may take to be sent at the end.
+const flushTimeout = 5 * time.Second
+
+func (c serveCmd) serve(ctx context.Context, stdout, stderr io.Writer) (err error) {
+	telemetry, err := server.NewTelemetry(ctx, version())
+	if err != nil {
+		return usageError{err}
+	}
+	log := server.NewLogger(stderr, c.LogLevel, server.LogFormat(c.LogFormat), telemetry)
+	server.AdoptLibraryLogs(log)
+	defer func() {
+		// The end must not take long, and a collector that is gone is no failure.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushTimeout)
+		defer cancel()
+		if err := telemetry.Shutdown(ctx); err != nil {
+			log.WarnContext(ctx, "telemetry was not sent", slog.Any("error", err))
+		}
+	}()
+	metrics, err := server.NewGameMetrics(telemetry)
+	if err != nil {
+		return err
+	}
+
+	keyring, closeKeys, err := c.openKeys(log, metrics)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closeKeys()) }()
+	remembered, err := ledger.Open(ctx, c.Ledger, ledger.Options{Strict: c.LedgerStrict, TTL: c.LedgerTTL, Logger: log})
+	if err != nil {
+		return fmt.Errorf("--ledger: %w", err)
+	}
+	if remembered != nil {
+		defer func() { err = errors.Join(err, remembered.Close()) }()
+	}
+	games := service.New(service.Config{
+		Rulesets: rulesets.Registry(),
+		Keys:     keyring,
+		Ledger:   remembered,
+		Observer: metrics.Observer(),
+	})
+
+	s, err := server.New(c.config(), games, telemetry, log) //nolint:contextcheck // It is made here and run later.
+	if err != nil {
+		return err
+	}
+	if err := s.Listen(ctx); err != nil {
+		return err
+	}
+	log.InfoContext(
+		ctx,
+		"serving",
+		slog.String("version", version()),
+		slog.String("grpc_addr", s.GRPCAddr().String()),
+		slog.String("http_addr", s.HTTPAddr().String()),
+		slog.String("admin_addr", s.AdminAddr().String()),
+	)
+	if err := c.announce(stdout, s); err != nil {
+		return err
+	}
+	if err := s.Run(ctx); err != nil {
+		return err
+	}
+	log.InfoContext(ctx, "stopped")
+	return nil
+}
+
+// openKeys returns where the keyring in force is found, and how to let go of it.
+func (c serveCmd) openKeys(log *slog.Logger, metrics *server.GameMetrics) (current func() *state.Keyring, closeKeys func() error, err error) {
+	if c.Keyset == "" {
+		log.Warn("no --keyset is given: the key is thrown away at the end, and every game with it")
+		keyring, err := state.Throwaway()
+		if err != nil {
+			return nil, nil, err
+		}
+		return func() *state.Keyring { return keyring }, func() error { return nil }, nil
+	}
+	kek, err := state.OpenKEK(c.KEKURI)
+	if err != nil {
+		return nil, nil, fmt.Errorf("--kek-uri: %w", err)
+	}
+	watcher, err := state.Watch(state.WatchConfig{Path: c.Keyset, KEK: kek, Logger: log, OnReload: metrics.KeysetReloaded})
+	if err != nil {
+		return nil, nil, fmt.Errorf("--keyset: %w", err)
+	}
+	return watcher.Keyring, watcher.Close, nil
+}
+
+// announce tells a person where the server is and what to try first.
+func (c serveCmd) announce(w io.Writer, s *server.Server) error {
+	grpcHost, httpHost, adminHost := reachable(s.GRPCAddr()), reachable(s.HTTPAddr()), reachable(s.AdminAddr())
+	text := fmt.Sprintf(`avalanched %s
+
+  gRPC      %s
+  JSON      http://%s  (described by http://%s/openapi.json)
+  operator  http://%s/readyz and /metrics
+
+Try:
+
+  curl -s http://%s/v1/games -H 'content-type: application/json' -d '{"ruleset":"marble-basic","players":2}'
+
+`, version(), grpcHost, httpHost, httpHost, adminHost, httpHost)
+	if c.Keyset == "" {
+		text += "WARNING: there is no --keyset. The key that signs the games was made just now and ends with this\n" +
+			"program, and so do all games. \"avalanched keys new --keyset FILE\" makes one to keep.\n\n"
+	}
+	_, err := io.WriteString(w, text)
+	return err
+}
+
+// reachable is an address that a client on this machine can use.
+func reachable(addr net.Addr) string {
+	tcp, ok := addr.(*net.TCPAddr)
+	if ok && tcp.IP.IsUnspecified() {
+		return net.JoinHostPort("localhost", strconv.Itoa(tcp.Port))
+	}
+	return addr.String()
+}

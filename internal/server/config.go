@@ -1,0 +1,95 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"time"
+)
+
+// Config says where and how to serve. Errors about it name the command-line flag
+// of each field, given in brackets here.
+type Config struct {
+	// GRPCAddr, HTTPAddr and AdminAddr are host:port pairs to listen on; port 0
+	// takes any free one [--grpc-addr, --http-addr, --admin-addr].
+	GRPCAddr, HTTPAddr, AdminAddr string
+	// PProf serves Go's profiles on the admin port [--pprof].
+	PProf bool
+	// MaxRequestBytes bounds a JSON body and a protobuf message, 1 KiB to 64 MiB
+	// [--max-request-bytes].
+	MaxRequestBytes int
+	// MaxConcurrentStreams bounds the calls in flight on one gRPC connection, at
+	// least 1 [--max-concurrent-streams].
+	MaxConcurrentStreams uint32
+	// RequestTimeout bounds the work on one request; clients may ask for less
+	// [--request-timeout].
+	RequestTimeout time.Duration
+	// DrainDelay is how long the server goes on taking requests after it has said
+	// that it is not ready, so that load balancers can look away [--drain-delay].
+	DrainDelay time.Duration
+	// DrainTimeout is how long requests in flight may then take to end
+	// [--drain-timeout].
+	DrainTimeout time.Duration
+}
+
+// DefaultConfig is the configuration of a server that is told nothing.
+func DefaultConfig() Config {
+	return Config{
+		GRPCAddr:             ":9090",
+		HTTPAddr:             ":8080",
+		AdminAddr:            ":8081",
+		MaxRequestBytes:      2 << 20,
+		MaxConcurrentStreams: 250,
+		RequestTimeout:       10 * time.Second,
+		DrainDelay:           5 * time.Second,
+		DrainTimeout:         20 * time.Second,
+	}
+}
+
+// The bounds of Config.MaxRequestBytes.
+const (
+	minRequestBytes = 1 << 10
+	maxRequestBytes = 64 << 20
+)
+
+// Check tells what is wrong with the configuration, all of it at once.
+func (c Config) Check() error {
+	var wrong []error
+	for _, listen := range []struct{ flag, addr string }{
+		{"--grpc-addr", c.GRPCAddr},
+		{"--http-addr", c.HTTPAddr},
+		{"--admin-addr", c.AdminAddr},
+	} {
+		if err := checkAddr(listen.addr); err != nil {
+			wrong = append(wrong, fmt.Errorf("%s=%s: %w", listen.flag, listen.addr, err))
+		}
+	}
+	if c.MaxRequestBytes < minRequestBytes || c.MaxRequestBytes > maxRequestBytes {
+		wrong = append(wrong, fmt.Errorf("--max-request-bytes=%d: must be from %d to %d", c.MaxRequestBytes, minRequestBytes, maxRequestBytes))
+	}
+	if c.MaxConcurrentStreams < 1 {
+		wrong = append(wrong, errors.New("--max-concurrent-streams=0: must be at least 1"))
+	}
+	if c.RequestTimeout <= 0 {
+		wrong = append(wrong, fmt.Errorf("--request-timeout=%v: must be above 0", c.RequestTimeout))
+	}
+	if c.DrainDelay < 0 {
+		wrong = append(wrong, fmt.Errorf("--drain-delay=%v: must not be below 0", c.DrainDelay))
+	}
+	if c.DrainTimeout <= 0 {
+		wrong = append(wrong, fmt.Errorf("--drain-timeout=%v: must be above 0", c.DrainTimeout))
+	}
+	return errors.Join(wrong...)
+}
+
+func checkAddr(addr string) error {
+	_, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return errors.New("must be host:port, or :port for all addresses of the machine")
+	}
+	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+		return fmt.Errorf("port %q: must be from 0 to 65535", port)
+	}
+	return nil
+}

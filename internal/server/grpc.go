@@ -1,0 +1,74 @@
+package server
+
+import (
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/stats"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	avalanchev1 "github.com/avalanched/avalanched/api/proto/avalanche/v1"
+)
+
+// gameServicePrefix begins the full names of the service's methods.
+var gameServicePrefix = "/" + avalanchev1.GameService_ServiceDesc.ServiceName + "/"
+
+func gameService() protoreflect.ServiceDescriptor {
+	return avalanchev1.File_avalanche_v1_game_service_proto.Services().ByName("GameService")
+}
+
+// isGameMethod tells whether the service has a method.
+func isGameMethod(fullMethod string) bool {
+	for _, method := range avalanchev1.GameService_ServiceDesc.Methods {
+		if fullMethod == gameServicePrefix+method.MethodName {
+			return true
+		}
+	}
+	return false
+}
+
+const (
+	// maxHeaderBytes bounds the headers of a request on either port. Clients
+	// send a few hundred bytes; proxies and traces add some.
+	maxHeaderBytes = 16 << 10
+	// handshakeTimeout is for a new gRPC connection to become usable.
+	handshakeTimeout = 10 * time.Second
+	// maxConnectionAge makes clients that stay connected for long look for other
+	// replicas now and then.
+	maxConnectionAge = 30 * time.Minute
+	// maxConnectionIdle closes connections that nobody uses.
+	maxConnectionIdle = 15 * time.Minute
+	// pingInterval and pingTimeout find connections whose other end has gone.
+	pingInterval = 2 * time.Minute
+	pingTimeout  = 20 * time.Second
+	// minClientPing is how often a client may ping. Libraries for phones ping
+	// every 30 s or so to keep mobile networks from forgetting a connection.
+	minClientPing = 20 * time.Second
+)
+
+func newGRPCServer(config Config, unary grpc.UnaryServerInterceptor, streams []grpc.StreamServerInterceptor, handler stats.Handler) *grpc.Server {
+	return grpc.NewServer(
+		grpc.UnaryInterceptor(unary),
+		grpc.ChainStreamInterceptor(streams...),
+		grpc.StatsHandler(handler),
+		grpc.ForceServerCodecV2(newStrictCodec(config.MaxRequestBytes)),
+		grpc.MaxRecvMsgSize(maxReceiveBytes(config.MaxRequestBytes)),
+		grpc.UnknownServiceHandler(func(any, grpc.ServerStream) error { return methodUnknown() }),
+		grpc.MaxConcurrentStreams(config.MaxConcurrentStreams),
+		grpc.MaxHeaderListSize(maxHeaderBytes),
+		grpc.ConnectionTimeout(handshakeTimeout),
+		grpc.KeepaliveParams(keepalive.ServerParameters{
+			MaxConnectionIdle: maxConnectionIdle,
+			MaxConnectionAge:  maxConnectionAge,
+			// Calls in flight may end, but not one begun after that.
+			MaxConnectionAgeGrace: config.RequestTimeout + 5*time.Second,
+			Time:                  pingInterval,
+			Timeout:               pingTimeout,
+		}),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{
+			MinTime:             minClientPing,
+			PermitWithoutStream: true,
+		}),
+	)
+}

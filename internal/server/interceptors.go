@@ -1,0 +1,178 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+
+	"buf.build/go/protovalidate"
+	"github.com/grpc-ecosystem/go-grpc-middleware/v2/interceptors/recovery"
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
+)
+
+// interceptors are what every call goes through, over both transports.
+type interceptors struct {
+	log *slog.Logger
+	// draining ends when the server wants to stop.
+	draining       context.Context //nolint:containedctx // It is a signal, not passed on.
+	validator      protovalidate.Validator
+	maxBytes       int
+	requestTimeout time.Duration
+}
+
+// namedInterceptor has a name by which a test asserts the order.
+type namedInterceptor struct {
+	name  string
+	unary grpc.UnaryServerInterceptor
+}
+
+// unaryChain lists the interceptors, outermost first. Metrics and traces stand
+// outside of all: they are the transport's, see inProcess and newGRPCServer.
+func (i interceptors) unaryChain() []namedInterceptor {
+	return []namedInterceptor{
+		// The log wants the last word on how a call ended, and its duration.
+		{"log", i.logCalls},
+		// Whatever panics below is an INTERNAL error for the log and the metrics.
+		{"recover", recovery.UnaryServerInterceptor(recovery.WithRecoveryHandlerContext(i.recovered))},
+		// Everything below may return any error.
+		{"present", i.presentErrors},
+		// Time counts from here, the checks included.
+		{"deadline", i.limitTime},
+		// Unknown fields come before the rules: a message that did not decode is
+		// empty, and would break rules that the client kept.
+		{"unknown", i.refuseUnknownFields},
+		{"validate", i.validateRequests},
+	}
+}
+
+// chainUnary makes one interceptor of many, for both transports to use.
+func chainUnary(chain []namedInterceptor) grpc.UnaryServerInterceptor {
+	return func(ctx context.Context, request any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
+		next := handler
+		for _, interceptor := range slices.Backward(chain) {
+			inner, unary := next, interceptor.unary
+			next = func(ctx context.Context, request any) (any, error) {
+				return unary(ctx, request, info, inner)
+			}
+		}
+		return next(ctx, request)
+	}
+}
+
+// streamChain is for health watching, reflection and unknown methods: the service
+// itself has no streams.
+func (i interceptors) streamChain() []grpc.StreamServerInterceptor {
+	return []grpc.StreamServerInterceptor{
+		i.logStreams,
+		recovery.StreamServerInterceptor(recovery.WithRecoveryHandlerContext(i.recovered)),
+		i.presentStreamErrors,
+	}
+}
+
+func (i interceptors) logCalls(ctx context.Context, request any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
+	began := time.Now()
+	response, err := handler(ctx, request)
+	transport := "grpc"
+	if x := exchangeFrom(ctx); x != nil {
+		transport, x.logged = "http", true
+	}
+	logRequest(ctx, i.log, began, err, slog.String("transport", transport), slog.String("method", info.FullMethod))
+	return response, err
+}
+
+func (i interceptors) logStreams(server any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
+	began := time.Now()
+	err := handler(server, stream)
+	method := info.FullMethod
+	if server == nil {
+		// Anybody can write anything into an unknown method's name.
+		method = "unknown"
+	}
+	logRequest(stream.Context(), i.log, began, err, slog.String("transport", "grpc"), slog.String("method", method))
+	return err
+}
+
+func (i interceptors) recovered(ctx context.Context, cause any) error {
+	i.log.ErrorContext(ctx, "panic", slog.String("panic", fmt.Sprint(cause)), slog.String("stack", string(debug.Stack())))
+	return fault()
+}
+
+func (i interceptors) presentErrors(ctx context.Context, request any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
+	response, err := handler(ctx, request)
+	if err != nil {
+		return nil, i.present(ctx, info.FullMethod, err)
+	}
+	return response, nil
+}
+
+func (i interceptors) presentStreamErrors(server any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
+	// Who watches the health of this server watches for as long as it lives.
+	ctx, cancel := context.WithCancel(stream.Context())
+	defer cancel()
+	stop := context.AfterFunc(i.draining, cancel)
+	defer stop()
+	if err := handler(server, strictStream{stream, ctx, i.maxBytes}); err != nil {
+		return i.present(ctx, info.FullMethod, err)
+	}
+	return nil
+}
+
+func (i interceptors) present(ctx context.Context, method string, err error) error {
+	hidden, shown := presentable(err)
+	if hidden {
+		i.log.ErrorContext(ctx, "fault", slog.String("method", method), slog.Any("error", err))
+	}
+	return shown
+}
+
+// strictStream refuses what refuseUnknownFields does for single calls.
+type strictStream struct {
+	grpc.ServerStream
+	ctx      context.Context //nolint:containedctx // The interface has it so.
+	maxBytes int
+}
+
+// Context implements grpc.ServerStream.
+func (s strictStream) Context() context.Context { return s.ctx }
+
+// RecvMsg implements grpc.ServerStream.
+func (s strictStream) RecvMsg(m any) error {
+	if err := s.ServerStream.RecvMsg(m); err != nil {
+		return err
+	}
+	if message, ok := m.(proto.Message); ok {
+		return refuseUnknown(message, s.maxBytes)
+	}
+	return nil
+}
+
+func (i interceptors) limitTime(ctx context.Context, request any, _ *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
+	ctx, cancel := context.WithTimeout(ctx, i.requestTimeout)
+	defer cancel()
+	return handler(ctx, request)
+}
+
+func (i interceptors) refuseUnknownFields(ctx context.Context, request any, _ *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
+	if message, ok := request.(proto.Message); ok {
+		if err := refuseUnknown(message, i.maxBytes); err != nil {
+			return nil, err
+		}
+	}
+	return handler(ctx, request)
+}
+
+func (i interceptors) validateRequests(ctx context.Context, request any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
+	// The health service has no rules.
+	message, ok := request.(proto.Message)
+	if ok && strings.HasPrefix(info.FullMethod, gameServicePrefix) {
+		if err := validateRequest(i.validator, message); err != nil {
+			return nil, err
+		}
+	}
+	return handler(ctx, request)
+}

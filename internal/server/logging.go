@@ -1,0 +1,122 @@
+package server
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"time"
+
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/trace"
+	codepb "google.golang.org/genproto/googleapis/rpc/code"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/grpclog"
+)
+
+// LogFormat is how log lines look.
+type LogFormat string
+
+// The log formats.
+const (
+	LogJSON LogFormat = "json"
+	LogText LogFormat = "text"
+)
+
+// NewLogger makes a logger that writes to w and, where telemetry is set up for it,
+// sends the same by OTLP. Lines written while a span is open carry its trace_id and
+// span_id.
+func NewLogger(w io.Writer, level slog.Level, format LogFormat, telemetry *Telemetry) *slog.Logger {
+	options := &slog.HandlerOptions{Level: level}
+	var local slog.Handler = slog.NewJSONHandler(w, options)
+	if format == LogText {
+		local = slog.NewTextHandler(w, options)
+	}
+	local = traceHandler{local}
+	if remote := telemetry.logHandler(); remote != nil {
+		return slog.New(slog.NewMultiHandler(local, levelHandler{remote, level}))
+	}
+	return slog.New(local)
+}
+
+// traceHandler adds the ids of the current span.
+type traceHandler struct{ slog.Handler }
+
+// Handle implements slog.Handler.
+func (h traceHandler) Handle(ctx context.Context, record slog.Record) error {
+	if span := trace.SpanContextFromContext(ctx); span.IsValid() {
+		record = record.Clone()
+		record.AddAttrs(slog.String("trace_id", span.TraceID().String()), slog.String("span_id", span.SpanID().String()))
+	}
+	return h.Handler.Handle(ctx, record)
+}
+
+// WithAttrs implements slog.Handler.
+func (h traceHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return traceHandler{h.Handler.WithAttrs(attrs)}
+}
+
+// WithGroup implements slog.Handler.
+func (h traceHandler) WithGroup(name string) slog.Handler {
+	return traceHandler{h.Handler.WithGroup(name)}
+}
+
+// levelHandler drops what is below a level.
+type levelHandler struct {
+	slog.Handler
+	level slog.Level
+}
+
+// Enabled implements slog.Handler.
+func (h levelHandler) Enabled(ctx context.Context, level slog.Level) bool {
+	return level >= h.level && h.Handler.Enabled(ctx, level)
+}
+
+// WithAttrs implements slog.Handler.
+func (h levelHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return levelHandler{h.Handler.WithAttrs(attrs), h.level}
+}
+
+// WithGroup implements slog.Handler.
+func (h levelHandler) WithGroup(name string) slog.Handler {
+	return levelHandler{h.Handler.WithGroup(name), h.level}
+}
+
+// logRequest writes the one line of a request. It holds no message: messages quote
+// the request, and with it perhaps a state or a key.
+func logRequest(ctx context.Context, log *slog.Logger, began time.Time, err error, attrs ...slog.Attr) {
+	code, reason := outcome(err)
+	level := requestLevel(code)
+	if !log.Enabled(ctx, level) {
+		return
+	}
+	attrs = append(attrs, slog.String("code", codepb.Code(code).String()))
+	if reason != "" {
+		attrs = append(attrs, slog.String("reason", reason))
+	}
+	attrs = append(attrs, slog.Float64("duration_ms", float64(time.Since(began).Microseconds())/1000))
+	log.LogAttrs(ctx, level, "request", attrs...)
+}
+
+// requestLevel tells how much a call that ended in a code deserves attention.
+func requestLevel(code codes.Code) slog.Level {
+	switch code {
+	case codes.OK:
+		return slog.LevelDebug
+	case codes.Internal, codes.Unknown, codes.DataLoss:
+		return slog.LevelError
+	case codes.Unavailable, codes.DeadlineExceeded:
+		return slog.LevelWarn
+	default:
+		return slog.LevelInfo
+	}
+}
+
+// AdoptLibraryLogs sends to log what libraries would write to the standard error by
+// themselves. It must be called before anything else of this package.
+func AdoptLibraryLogs(log *slog.Logger) {
+	errs := slog.NewLogLogger(log.Handler(), slog.LevelWarn).Writer()
+	grpclog.SetLoggerV2(grpclog.NewLoggerV2(io.Discard, io.Discard, errs))
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
+		log.Warn("telemetry", slog.Any("error", err))
+	}))
+}

@@ -1,0 +1,203 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"strings"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"go.opentelemetry.io/contrib/bridges/otelslog"
+	"go.opentelemetry.io/contrib/exporters/autoexport"
+	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc"
+	"go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp"
+	"go.opentelemetry.io/otel/attribute"
+	otelprometheus "go.opentelemetry.io/otel/exporters/prometheus"
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/propagation"
+	sdklog "go.opentelemetry.io/otel/sdk/log"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
+	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
+	"google.golang.org/grpc/stats"
+)
+
+// Telemetry is where traces, metrics and logs go.
+//
+// Metrics are always there to be scraped. Beyond that each signal is sent by OTLP
+// if the standard environment variables ask for it: OTEL_EXPORTER_OTLP_ENDPOINT or
+// OTEL_EXPORTER_OTLP_TRACES_ENDPOINT (_METRICS_, _LOGS_) say where to, or
+// OTEL_TRACES_EXPORTER (_METRICS_, _LOGS_) names another exporter or none. The other
+// variables (protocol, headers, sampler, resource, batching) mean what they mean
+// everywhere, and OTEL_SDK_DISABLED=true turns all of it off.
+type Telemetry struct {
+	traces   trace.TracerProvider
+	metrics  *sdkmetric.MeterProvider
+	logs     *sdklog.LoggerProvider // Nil if logs are not sent.
+	registry *prometheus.Registry
+	// shutdowns flush and close the providers, in the order of their making.
+	shutdowns []func(context.Context) error
+}
+
+const instrumentationName = "github.com/avalanched/avalanched"
+
+// NewTelemetry sets telemetry up as the environment asks for. The version is that
+// of the program.
+func NewTelemetry(ctx context.Context, version string) (*Telemetry, error) {
+	about, err := resource.New(
+		ctx,
+		resource.WithAttributes(semconv.ServiceName("avalanched"), semconv.ServiceVersion(version)),
+		resource.WithTelemetrySDK(),
+		resource.WithFromEnv(),
+	)
+	if err != nil {
+		return nil, fmt.Errorf("OTEL_RESOURCE_ATTRIBUTES: %w", err)
+	}
+	t := &Telemetry{registry: prometheus.NewRegistry()}
+	for _, setUp := range []func(context.Context, *resource.Resource) error{t.setUpTraces, t.setUpMetrics, t.setUpLogs} {
+		if err := setUp(ctx, about); err != nil {
+			return nil, errors.Join(err, t.Shutdown(ctx))
+		}
+	}
+	return t, nil
+}
+
+func (t *Telemetry) setUpTraces(ctx context.Context, about *resource.Resource) error {
+	if !exported("TRACES") {
+		t.traces = noop.NewTracerProvider()
+		return nil
+	}
+	exporter, err := autoexport.NewSpanExporter(ctx)
+	if err != nil {
+		return fmt.Errorf("OTEL_TRACES_EXPORTER: %w", err)
+	}
+	provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(about))
+	t.traces = provider
+	t.shutdowns = append(t.shutdowns, provider.Shutdown)
+	return nil
+}
+
+func (t *Telemetry) setUpMetrics(ctx context.Context, about *resource.Resource) error {
+	t.registry.MustRegister(
+		collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+	)
+	scraped, err := otelprometheus.New(otelprometheus.WithRegisterer(t.registry), otelprometheus.WithoutScopeInfo())
+	if err != nil {
+		return fmt.Errorf("prometheus exporter: %w", err)
+	}
+	options := []sdkmetric.Option{
+		sdkmetric.WithResource(about),
+		sdkmetric.WithReader(scraped),
+		sdkmetric.WithView(views()...),
+	}
+	if exported("METRICS") {
+		pushed, err := autoexport.NewMetricReader(ctx)
+		if err != nil {
+			return fmt.Errorf("OTEL_METRICS_EXPORTER: %w", err)
+		}
+		options = append(options, sdkmetric.WithReader(pushed))
+	}
+	t.metrics = sdkmetric.NewMeterProvider(options...)
+	t.shutdowns = append(t.shutdowns, t.metrics.Shutdown)
+	return nil
+}
+
+// views adapt what the instrumentation libraries measure.
+func views() []sdkmetric.View {
+	// Most calls take well under the 5 ms at which the libraries' buckets begin.
+	fine := sdkmetric.AggregationExplicitBucketHistogram{
+		Boundaries: []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
+	}
+	// The Host header is the client's to choose: as a label it would let anybody
+	// make time series without end.
+	withoutHost := attribute.NewDenyKeysFilter(semconv.ServerAddressKey, semconv.ServerPortKey)
+	return []sdkmetric.View{
+		sdkmetric.NewView(sdkmetric.Instrument{Name: "rpc.server.call.duration"}, sdkmetric.Stream{Aggregation: fine}),
+		sdkmetric.NewView(sdkmetric.Instrument{Name: "http.server.request.duration"}, sdkmetric.Stream{Aggregation: fine, AttributeFilter: withoutHost}),
+		sdkmetric.NewView(sdkmetric.Instrument{Name: "http.server.*.body.size"}, sdkmetric.Stream{AttributeFilter: withoutHost}),
+	}
+}
+
+func (t *Telemetry) setUpLogs(ctx context.Context, about *resource.Resource) error {
+	if !exported("LOGS") {
+		return nil
+	}
+	exporter, err := autoexport.NewLogExporter(ctx)
+	if err != nil {
+		return fmt.Errorf("OTEL_LOGS_EXPORTER: %w", err)
+	}
+	t.logs = sdklog.NewLoggerProvider(sdklog.WithProcessor(sdklog.NewBatchProcessor(exporter)), sdklog.WithResource(about))
+	t.shutdowns = append(t.shutdowns, t.logs.Shutdown)
+	return nil
+}
+
+// exported tells whether the environment asks to send a signal anywhere. The
+// exporters themselves would send to localhost if nothing is said.
+func exported(signal string) bool {
+	if strings.EqualFold(os.Getenv("OTEL_SDK_DISABLED"), "true") {
+		return false
+	}
+	if exporter := os.Getenv("OTEL_" + signal + "_EXPORTER"); exporter != "" {
+		return exporter != "none"
+	}
+	return os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT") != "" || os.Getenv("OTEL_EXPORTER_OTLP_"+signal+"_ENDPOINT") != ""
+}
+
+// Meter makes the instruments of one part of the program.
+func (t *Telemetry) Meter() metric.Meter { return t.metrics.Meter(instrumentationName) }
+
+// Shutdown sends what is still held back and closes the exporters.
+func (t *Telemetry) Shutdown(ctx context.Context) error {
+	var errs []error
+	for _, shutdown := range t.shutdowns {
+		errs = append(errs, shutdown(ctx))
+	}
+	return errors.Join(errs...)
+}
+
+// logHandler sends log records by OTLP. It is nil if that is not asked for.
+func (t *Telemetry) logHandler() slog.Handler {
+	if t.logs == nil {
+		return nil
+	}
+	return otelslog.NewHandler(instrumentationName, otelslog.WithLoggerProvider(t.logs))
+}
+
+// propagator reads the trace that a request belongs to (W3C Trace Context).
+func (*Telemetry) propagator() propagation.TextMapPropagator { return propagation.TraceContext{} }
+
+// rpcHandler measures and traces the calls of some methods. Others are left out:
+// health checks, which would drown everything else, and unknown methods, whose
+// names are the client's to choose.
+func (t *Telemetry) rpcHandler(measured func(fullMethod string) bool) stats.Handler {
+	return otelgrpc.NewServerHandler(
+		otelgrpc.WithTracerProvider(t.traces),
+		otelgrpc.WithMeterProvider(t.metrics),
+		otelgrpc.WithPropagators(t.propagator()),
+		otelgrpc.WithFilter(func(info *stats.RPCTagInfo) bool { return measured(info.FullMethodName) }),
+	)
+}
+
+// httpMiddleware measures and traces HTTP requests.
+func (t *Telemetry) httpMiddleware() func(http.Handler) http.Handler {
+	return otelhttp.NewMiddleware(
+		"http",
+		otelhttp.WithTracerProvider(t.traces),
+		otelhttp.WithMeterProvider(t.metrics),
+		otelhttp.WithPropagators(t.propagator()),
+	)
+}
+
+// scrapeHandler shows the metrics in Prometheus' format.
+func (t *Telemetry) scrapeHandler() http.Handler {
+	return promhttp.HandlerFor(t.registry, promhttp.HandlerOpts{})
+}
