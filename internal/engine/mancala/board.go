@@ -16,9 +16,9 @@ const (
 
 // board holds the stones in the twelve pits, five bits ("a lane") for each: the
 // mover's six from bit 0, then the opponent's six from bit 30. A pit with c
-// stones has c%16 in low and c/16 in tall, so that the fifth bit of a lane of low
-// is free to catch the carry of a lap. Pits of 16 and more stones are rare: tall
-// is almost always 0, which is what makes sowing fast.
+// stones has c%16 in low and c/16 in tall. The fifth bit of a lane of low is free to
+// catch the carry of a lap, which adds at most 6 to a pit: 72 stones pass it 6 times.
+// Pits of 16 and more stones are rare. That tall is almost always 0 makes sowing fast.
 type board struct {
 	low, tall uint64
 }
