@@ -31,14 +31,9 @@ type Board struct {
 	rows           uint8
 }
 
-// Gate names a gate: four times the row (from 0), plus the gate's place in its row.
-// Even rows use the places 0 to 3. Odd rows use 1 to 3, which makes the place of the
-// gate that a lane meets (lane+1)/2 there and lane/2 in even rows.
+// Gate names a gate: four times the row (from 0), plus the gate's place in its row. Rows
+// of four gates use the places 0 to 3, rows of three 1 to 3.
 type Gate uint8
-
-func gateAt(row int, lane Lane) Gate {
-	return Gate(row<<2) + Gate(lane+oddRow(row))>>1
-}
 
 // oddRow is 1 for the rows 1, 3, 5, … (counted from 1, so at the indices 0, 2, 4, …).
 func oddRow(row int) Lane { return Lane(^row & 1) }
@@ -251,7 +246,7 @@ func ParseBoard(text string) (Board, *engine.Refusal) {
 	row := 0
 	for line := range strings.SplitSeq(text, "/") {
 		gate, end := rowGates(row)
-		for i := 0; i < len(line); i++ {
+		for i := range len(line) {
 			letter := line[i]
 			if color, isColor := parseColor(letter); isColor && i > 0 && (line[i-1] == 'L' || line[i-1] == 'R') {
 				board.load(gate-1, color)

@@ -2,6 +2,7 @@ package marble
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"slices"
 	"strings"
@@ -220,6 +221,25 @@ func TestParseBoardRefuses(t *testing.T) {
 			t.Errorf("%s: accepted as %v", name, board)
 		} else if refusal.Reason != engine.BoardMalformed || len(refusal.Message) > 300 {
 			t.Errorf("%s: refused with reason %d and %d bytes of text", name, refusal.Reason, len(refusal.Message))
+		}
+	}
+}
+
+func TestParseMove(t *testing.T) {
+	for text, want := range map[string]Move{
+		"Ar": Drop(FirstChute, Red), "aR": Drop(FirstChute, Red), "fG": Drop(LastChute, Green), "Cy": Drop(3, Yellow),
+		"pass": Pass, "PASS": Pass, "Resign": Resign,
+	} {
+		if move, err := ParseMove(text); err != nil || move != want {
+			t.Errorf("%q reads as %v, %v", text, move, err)
+		}
+	}
+	// The long s is a letter that folds to s.
+	for _, text := range []string{"", "A", "0r", "7r", "Gr", "Ax", "Arr", " Ar", "rA", "pas", "pa\u017fs", "re\u017fign", strings.Repeat("A", 1<<20)} {
+		move, err := ParseMove(text)
+		var refusal *engine.Refusal
+		if !errors.As(err, &refusal) || refusal.Reason != engine.MoveMalformed || len(refusal.Message) > 300 {
+			t.Errorf("%.40q reads as %v, %v", text, move, err)
 		}
 	}
 }

@@ -58,7 +58,7 @@ type Card struct {
 }
 
 // String lists the holes in the order printed on the card, the filled ones in upper
-// case: "RryrRyrry".
+// case: "RRYrryrry".
 func (c *Card) String() string {
 	var text [cardHoles]byte
 	for i, hole := range c.Holes {

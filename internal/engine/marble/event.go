@@ -61,7 +61,8 @@ func (p Place) String() string {
 	return [...]string{Trays: "trays", Hand: "hand", OnCard: "card", Discard: "discard", Bottom: "bottom"}[p]
 }
 
-// Event is one thing that happened in a marble game. Kind tells which fields count.
+// Event is one thing that happened in a marble game. Kind tells which fields count. Where
+// engine.Event is asked for, it is an *Event.
 type Event struct {
 	Kind      EventKind
 	Seat      uint8 // from 1

@@ -23,8 +23,7 @@ func TestRefusedPositions(t *testing.T) {
 		{"marble-basic", "", "LLL " + twoCards + " - 1.0", engine.PositionMalformed, "five fields"},
 		{"marble-basic", "", "LLL  " + twoCards + " - 1.0 *", engine.PositionMalformed, "five fields"},
 		{"marble-basic", "", "LLL " + twoCards + " - 1.0 * ", engine.PositionMalformed, "five fields"},
-		{"marble-basic", "", strings.Repeat(" ", 1<<20), engine.PositionMalformed, "five fields"},
-		{"marble-basic", "", strings.Repeat("L", 1<<20), engine.PositionMalformed, "five fields"},
+		{"marble-basic", "", "LLL " + strings.Repeat("x,", 1<<20) + "x - 1.0 *", engine.PositionMalformed, "at most 512 characters"},
 		{"marble-basic", "", "LLX " + twoCards + " - 1.0 *", engine.BoardMalformed, "row 1"},
 		{"marble-basic", "", "LLL rryrryrry - 1.0 *", engine.PositionMalformed, "2 to 6 players, not 1"},
 		{"marble-expert-1", "", "LLL 1r,1r,1r,1r,1r,1r,1r - 1.0 *", engine.PositionMalformed, "2 to 6 players, not 7"},
@@ -90,6 +89,9 @@ func TestRefusedPositions(t *testing.T) {
 		{"marble-standard", "", "LrLrLr/LrLrLL " + twoCards + " - 1.5o *", engine.PositionInconsistent, "no opening turn with 5 drops"},
 		{"marble-standard", "", "LLL " + twoCards + " - 2.0o *", engine.PositionInconsistent, "only seat 1 has an opening turn"},
 		{"marble-oddball", "", "LLL 1r,1y - 1.0p1 *", engine.PositionInconsistent, "there cannot have been 1 passes"},
+		{"marble-oddball", "", hardBoard + " 1r,1y - 1.0p1 *", engine.PositionInconsistent, "there cannot have been 1 passes"},
+		{"marble-expert-2", "", hardBoard + " 3r,x,3b - 1.0p2 *", engine.PositionInconsistent, "there cannot have been 2 passes"},
+		{"marble-expert-2", "", hardBoard + " 3r,3b,1y,2r2y - 1.0p2 *", engine.PositionInconsistent, "there cannot have been 2 passes"},
 		{"marble-expert-2", "", hardBoard + " 3r,3b - 1.0p2 *", engine.PositionInconsistent, "there cannot have been 2 passes"},
 		{"marble-expert-2", "", hardBoard + " 3r,3b - 1.0p99 *", engine.PositionInconsistent, "there cannot have been 99 passes"},
 		{"marble-expert-2", "", hardBoard + " 3r,3b - 1.1p1 *", engine.PositionInconsistent, "there cannot have been 1 passes"},
@@ -100,6 +102,7 @@ func TestRefusedPositions(t *testing.T) {
 		// Games that are won already.
 		{"marble-basic", "", "LLL RRYRRYRRY,bbybbybby - 1.0 *", engine.PositionInconsistent, "seat 1 has already won"},
 		{"marble-basic", "", "LLL rryrryrry,BBYBBYBBY - 1.0 *", engine.PositionInconsistent, "seat 2 has already won"},
+		{"marble-basic", "", "LrLL RRYRRYRRY,bbybbybby - 1.1 *", engine.PositionInconsistent, "seat 1 has already won"},
 		{"marble-standard", "", "LrLL RRYRRYRRY,bbybbybby - 1.1 *", engine.PositionInconsistent, "seat 1 has already won"},
 		{"marble-expert-1", "", "LLL 1r,- - 1.0 *", engine.PositionInconsistent, "seat 2 has already won"},
 		{"marble-expert-1", "", "LrLL -,1r - 1.1 *", engine.PositionInconsistent, "seat 1 has already won"},
@@ -129,6 +132,7 @@ func TestRefusedPositions(t *testing.T) {
 		{"marble-basic", "", "LLL RRYRRYRRY,bbybbybby 14r17y20b - -:ALL_PASSED", engine.PositionInconsistent, "seat 1 has already won"},
 		{"marble-standard", "", "LLL rryrryrry,bbybbybby+1r 19r20y20b - -:ALL_PASSED", engine.PositionInconsistent, "cannot have ended"},
 		{"marble-expert-1", "", "LLL 1r,1b - - -:ALL_PASSED", engine.PositionInconsistent, "cannot have ended"},
+		{"marble-expert-1", "", "LLL x,1r,1b - - 1:NO_MARBLES_LEFT", engine.PositionInconsistent, "cannot have ended"},
 		{"marble-expert-1", "", "LLL 1r,1b - - 1:NO_MARBLES_LEFT", engine.PositionInconsistent, "cannot have ended"},
 		{"marble-expert-2", "", hardBoard + " 3r,4y - - -:ALL_PASSED", engine.PositionInconsistent, "cannot have ended"},
 		{"marble-expert-2", "", hardBoard + " 3r,- - - -:ALL_PASSED", engine.PositionInconsistent, "cannot have ended"},
@@ -154,6 +158,9 @@ func TestRefusedPositions(t *testing.T) {
 // becomes of them when seats that can do nothing have passed or gone out.
 func TestAcceptedPositions(t *testing.T) {
 	for _, test := range []struct{ ruleset, houseRules, text, want string }{
+		// The examples in the documentation.
+		{"marble-standard", "", "LRL/LRyLL/RLL/LLRL RRYrryrry,YYryyryyr+1b - 1.1 *", "LRL/LRyLL/RLL/LLRL RRYrryrry,YYryyryyr+1b - 1.1 *"},
+		{"marble-standard", "", "LRL/LRyLL/RLL/LLRL RRYrryrry+1b,YYryyryyr+1b - 1.1 *", "LRL/LRyLL/RLL/LLRL RRYrryrry+1b,YYryyryyr+1b - 1.1 *"},
 		// Marbles may be missing from the box.
 		{"marble-basic", "", "LLL rryrryrry,bbybbybby 15r 2.0 *", "LLL rryrryrry,bbybbybby 15r 2.0 *"},
 		{"marble-sequence", "free_order", "LLL rYbybrbry,ybrbryryb - 1.0 *", "LLL rYbybrbry,ybrbryryb - 1.0 *"},

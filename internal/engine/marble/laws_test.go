@@ -36,6 +36,10 @@ func drawSetup(v *Variant) func(t *rapid.T) engine.Setup {
 }
 
 func TestLaws(t *testing.T) {
+	plies := 150
+	if raceEnabled {
+		plies = 50
+	}
 	for i := range variants {
 		v := &variants[i]
 		t.Run(v.info.ID, func(t *testing.T) {
@@ -45,7 +49,7 @@ func TestLaws(t *testing.T) {
 					Ruleset:       v,
 					Setup:         drawSetup(v),
 					Alphabet:      alphabet(),
-					MaxPlies:      150,
+					MaxPlies:      plies,
 					ResignPercent: rapid.SampledFrom([]int{0, 0, 3}).Draw(t, "resign percent"),
 					Invariant:     checkPly,
 				})

@@ -77,7 +77,7 @@ func (v *Variant) UnpackPosition(packed []byte) (Position, error) {
 	copy(codec.buffer[:], packed)
 	position := Position{variant: v}
 	refused := engine.Refuse(engine.PositionMalformed, "the bytes are no packed position of %s", v.info.ID)
-	if !position.fields(&codec) || codec.len() != uint(len(packed)) {
+	if !position.fields(&codec) {
 		return Position{}, refused
 	}
 	if refusal := position.validate(); refusal != nil {
@@ -85,7 +85,7 @@ func (v *Variant) UnpackPosition(packed []byte) (Position, error) {
 	}
 	settled := position
 	settled.settle(nil)
-	// Padding bits and unused fields must be zero: one position, one packed form.
+	// One position has one packed form: nothing follows it, and padding is zero.
 	var again [maxPacked]byte
 	if settled != position || !bytes.Equal(position.AppendPacked(again[:0]), packed) {
 		return Position{}, refused
@@ -98,7 +98,7 @@ func (v *Variant) UnpackPosition(packed []byte) (Position, error) {
 func (p *Position) fields(c *bitCodec) bool {
 	v := p.variant
 	p.players = c.small(p.players-2, 3) + 2
-	if p.players > maxPlayers || int(p.players) > v.info.MaxPlayers {
+	if int(p.players) > v.info.MaxPlayers {
 		return false
 	}
 	p.board.rows = c.small(p.board.rows-1, 4) + 1
@@ -118,9 +118,7 @@ func (p *Position) fields(c *bitCodec) bool {
 	} else {
 		p.turnFields(c)
 	}
-	if !p.boardFields(c) {
-		return false
-	}
+	p.boardFields(c)
 	for i := range p.players {
 		if !p.seatFields(c, i) {
 			return false
@@ -135,9 +133,9 @@ func (p *Position) fields(c *bitCodec) bool {
 // endingField visits why the game ended, by its place among the reasons that the variant
 // has.
 func (p *Position) endingField(c *bitCodec) bool {
-	endings := [...]engine.Ending{engine.AllPassed, engine.LastOneLeft, p.variant.goal.ending()}
-	i := c.field(uint(slices.Index(endings[:], p.ending)), 2)
-	if i >= uint(len(endings)) {
+	endings := []engine.Ending{engine.AllPassed, engine.LastOneLeft, p.variant.goal.ending()}
+	i := int(c.field(uint(slices.Index(endings, p.ending)), 2))
+	if i >= len(endings) {
 		return false
 	}
 	p.ending = endings[i]
@@ -164,12 +162,12 @@ const gatesPerGroup = 3
 var groupBits = [gatesPerGroup + 1]uint{1: 4, 2: 7, 3: 10}
 
 // boardFields visits the gates. With three colors, a gate takes three bits.
-func (p *Position) boardFields(c *bitCodec) bool {
+func (p *Position) boardFields(c *bitCodec) {
 	if p.variant.colors == 3 {
 		for _, gate := range p.board.Gates() {
 			p.setGateState(c, gate, c.field(p.gateState(gate), 3))
 		}
-		return true
+		return
 	}
 	for group := range slices.Chunk(p.board.Gates(), gatesPerGroup) {
 		number := uint(0)
@@ -181,11 +179,7 @@ func (p *Position) boardFields(c *bitCodec) bool {
 			p.setGateState(c, gate, number%10)
 			number /= 10
 		}
-		if number != 0 {
-			return false
-		}
 	}
-	return true
 }
 
 // gateState is twice what the gate holds (0 for nothing, else the color from 1), plus 1

@@ -3,6 +3,7 @@ package marble
 import (
 	"encoding/base64"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -158,7 +159,7 @@ func TestUnpackIsCanonical(t *testing.T) {
 		if accepted < 2 {
 			t.Errorf("%v: no change of a bit is accepted", position)
 		}
-		for _, changed := range [][]byte{nil, {}, packed[:len(packed)-1], append(packed[:len(packed):len(packed)], 0), make([]byte, 1000)} {
+		for _, changed := range [][]byte{nil, {}, packed[:len(packed)-1], append(slices.Clip(packed), 0), make([]byte, 1000)} {
 			if got, err := position.variant.UnpackPosition(changed); err == nil {
 				t.Errorf("%x is accepted as %v", changed, got)
 			}
@@ -185,9 +186,20 @@ func TestUnpackRefusesWhatIsNotSettled(t *testing.T) {
 	}
 }
 
-// TestUnpackDoesNotOverflow packs more marbles of a color than a byte can count.
-func TestUnpackDoesNotOverflow(t *testing.T) {
-	p := parse(t, "marble-expert-2", "", "LLL 1y,1y,1y,1y,1y,1y - 1.0 *")
+// TestUnpackCounts packs more marbles than a card has holes, more seats than the edition
+// is for, and more marbles of a color than a byte can count.
+func TestUnpackCounts(t *testing.T) {
+	p := parse(t, "marble-basic", "", "LLL RRyRRyrry,bbybbybby - 1.0 *")
+	p.seats[0].filled[Red] = 7
+	if got, err := p.variant.UnpackPosition(p.AppendPacked(nil)); err == nil {
+		t.Errorf("seven marbles in six holes are accepted as %v", got)
+	}
+	p = parse(t, "marble-hang-up", "", "LLL 1r,1r,1r,1r - 1.0 *")
+	p.players, p.seats[4] = 5, p.seats[3]
+	if got, err := p.variant.UnpackPosition(p.AppendPacked(nil)); err == nil {
+		t.Errorf("five players are accepted as %v", got)
+	}
+	p = parse(t, "marble-expert-2", "", "LLL 1y,1y,1y,1y,1y,1y - 1.0 *")
 	for seat := range p.players {
 		p.seats[seat].hand[Red] = 31
 	}

@@ -489,6 +489,11 @@ func TestRules(t *testing.T) {
 			"LrLL x,bbybbybby,yyryyryyr 1r1b 2.0 *",
 		},
 		{
+			"marble-standard", "one of two resigns in the opening turn", "",
+			"LLL rryrryrry,bbybbybby - 1.0o *", "resign",
+			"LLL x,bbybbybby - - 2:LAST_ONE_LEFT",
+		},
+		{
 			"marble-expert-2", "a seat resigns in mid-turn", "",
 			"LrLL 1b,3y,2r - 1.1 *", "resign",
 			"LrLL x,3y,2r 1b 2.0 *",
@@ -516,6 +521,7 @@ func TestRules(t *testing.T) {
 			if got, want := inventory(after), after.variant.box(); got != want {
 				t.Errorf("%v has %v in all, the box %v", after, got, want)
 			}
+			checkSpellings(t, after)
 		})
 	}
 }

@@ -4,14 +4,14 @@ import "github.com/avalanched/avalanched/internal/engine"
 
 // The sources of the rules, and the editions.
 const (
-	parkerEdition    = "Parker Brothers, 1965"
-	europeEdition    = "Parker Brothers, Europe, 1991"
-	lakesideEdition  = "Lakeside Games, 1976"
-	parkerSource     = "Parker Brothers' game of 1965 by Frank W. Sinden, after public descriptions of its rules and of the patent."
-	europeSource     = "Parker Brothers' European editions of the early 1990s, after public descriptions of them."
-	lakesideSource   = "Lakeside's edition of 1976, after public descriptions of its three games."
-	boardInAWord     = "Marbles go into one of six chutes, A to F. A gate stops a marble that comes down the lane it blocks, and flips when one passes on its other side; a flipping gate frees the marble that it holds. "
-	fallEndsTheTurn  = "A turn goes on until at least one marble falls out at the bottom. "
+	parkerEdition   = "Parker Brothers, 1965"
+	europeEdition   = "Parker Brothers, Europe, 1991"
+	lakesideEdition = "Lakeside Games, 1976"
+	parkerSource    = "Parker Brothers' game of 1965 by Frank W. Sinden, after public descriptions of its rules and of the patent."
+	europeSource    = "Parker Brothers' European editions of the early 1990s, after public descriptions of them."
+	lakesideSource  = "Lakeside's edition of 1976, after public descriptions of its three games."
+	boardInAWord    = "Marbles go into one of six chutes, A to F. A gate stops a marble that comes down the lane it blocks, and flips when one passes on its other side; a flipping gate frees the marble that it holds. "
+	fallEndsTheTurn = "A turn goes on until at least one marble falls out at the bottom. "
 )
 
 // variants are the rows of the table.
@@ -62,7 +62,7 @@ var variants = [...]Variant{
 			Source: parkerSource,
 			HowToPlay: boardInAWord + "Everybody starts with three marbles of each color. Drop your own marbles until at least one falls; you keep all that fall. " +
 				"Whoever holds five or more marbles of one color and none of another at the end of a turn wins.",
-			Decisions: append(boardDecisions(), needDecision, mayPassDecision),
+			Decisions: append(boardDecisions(), needDecision, choiceDecision),
 		},
 		colors: 3, perColor: 20, deal: dealing{each: [maxPlayers + 1]uint8{2: 3, 3: 3, 4: 3, 5: 3, 6: 3}},
 		source: ownMarbles, falls: toHand, goal: fiveOfOneColor, needsMarbles: true,
@@ -111,7 +111,7 @@ var variants = [...]Variant{
 			Source: lakesideSource,
 			HowToPlay: boardInAWord + "Everybody starts with three marbles of each color, or two with four players. Drop your own marbles until at least one falls; you keep all that fall. " +
 				"Whoever holds five or more marbles of one color and none of another at the end of a turn wins.",
-			Decisions: append(boardDecisions(), needDecision, mayPassDecision,
+			Decisions: append(boardDecisions(), needDecision, choiceDecision,
 				"Four players get two marbles of each color, because the box has no more."),
 		},
 		colors: 4, perColor: 10, deal: dealing{each: [maxPlayers + 1]uint8{2: 3, 3: 3, 4: 2}},
@@ -127,7 +127,7 @@ const (
 	passDecision     = "Whoever can drop nothing passes automatically. When all have passed in a row, the game is drawn."
 	rotationDecision = "The starting marbles are dealt in color rotation, red, yellow, blue (and green), beginning with red for each player."
 	needDecision     = "Whoever holds no marble when a drop is due is out at once; the last one left wins."
-	mayPassDecision  = "A player may pass at the start of a turn if no sequence of drops of the own marbles can make one fall. When all have passed in a row, the game is drawn."
+	choiceDecision   = "A player may pass at the start of a turn if no sequence of drops of the own marbles can make one fall. When all have passed in a row, the game is drawn."
 )
 
 // boardDecisions are those that all marble games share. Each call makes a new list, so

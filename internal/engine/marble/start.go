@@ -2,6 +2,7 @@ package marble
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/avalanched/avalanched/internal/engine"
 )
@@ -195,12 +196,9 @@ func (v *Variant) houseRuleList() string {
 	if len(v.houseRules) == 0 {
 		return "none"
 	}
-	list := ""
+	ids := make([]string, len(v.houseRules))
 	for i, rule := range v.houseRules {
-		if i > 0 {
-			list += ", "
-		}
-		list += houseRuleInfo[rule].ID
+		ids[i] = houseRuleInfo[rule].ID
 	}
-	return list
+	return strings.Join(ids, ", ")
 }

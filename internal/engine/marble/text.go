@@ -9,7 +9,7 @@ import (
 
 // The position notation has five fields, separated by one space:
 //
-//	LRL/LRyLL/RLL/LLRL RryrRyrry,yyryyryyr+2r1b - 1.2 *
+//	LRL/LRyLL/RLL/LLRL RRYrryrry,YYryyryyr+1b - 1.1 *
 //
 // the board; the seats, separated by commas; what is out of the game; the turn; the
 // result. A seat is its card, if it has one, with the filled holes in upper case, and
@@ -21,11 +21,9 @@ import (
 //
 // The house rules are not part of the notation, and neither are the trays: they have what
 // lies nowhere else.
-const (
-	positionFields = 5
-	// maxText is more than any position's notation has, in bytes.
-	maxText = 512
-)
+
+// maxText is more than any position's notation has, in bytes.
+const maxText = 512
 
 // String implements engine.Position.
 func (p Position) String() string {
@@ -92,8 +90,11 @@ func (v *Variant) parsePosition(text string, rules houseRule) (Position, error) 
 	malformed := func(format string, args ...any) (Position, error) {
 		return Position{}, engine.RefuseField(engine.PositionMalformed, "position", format, args...)
 	}
-	fields := strings.SplitN(text, " ", positionFields+1)
-	if len(text) > maxText || len(fields) != positionFields {
+	if len(text) > maxText {
+		return malformed("a position has at most %d characters, not %d", maxText, len(text))
+	}
+	fields := strings.Split(text, " ")
+	if len(fields) != 5 {
 		return malformed("a position has five fields separated by one space: board, seats, discarded marbles, turn, result")
 	}
 	board, err := ParseBoard(fields[0])

@@ -115,7 +115,7 @@ func (p *Position) cannotCauseFall(seats []uint8) bool {
 func (p *Position) checkResult() *engine.Refusal {
 	byGoal := p.ending == p.variant.goal.ending()
 	for seat := range p.players {
-		mayHaveReached := seat == p.turn && (byGoal || !p.over() && p.goalMayPass())
+		mayHaveReached := seat == p.turn && (byGoal || p.goalMayPass())
 		if !p.seats[seat].out && p.reached(seat) && !mayHaveReached {
 			return inconsistent("seat %d has already won", seat+1)
 		}
