@@ -377,7 +377,7 @@ func said(t testing.TB, err error) string {
 }
 
 // race is a game of dice: whoever first has a hundred points wins. A turn adds one die
-// ("step") or two ("dash").
+// ("step"), two ("dash") or none ("rest").
 type race struct{}
 
 const raceGoal = 100
@@ -430,7 +430,7 @@ func (p racePosition) check(wellWritten bool) error {
 
 func (race) ParseMove(text string) (engine.Move, error) {
 	switch move := strings.ToLower(text); move {
-	case "step", "dash", engine.ResignNotation:
+	case "step", "dash", "rest", engine.ResignNotation:
 		return raceMove(move), nil
 	}
 	return nil, engine.Refuse(engine.MoveMalformed, "no move of a race")
@@ -457,7 +457,7 @@ func (p racePosition) LegalMoves() []engine.Move {
 	if p.over {
 		return nil
 	}
-	return []engine.Move{raceMove("step"), raceMove("dash")}
+	return []engine.Move{raceMove("step"), raceMove("dash"), raceMove("rest")}
 }
 
 func (p racePosition) Apply(move engine.Move, chance engine.Chance) (engine.Position, []engine.Event, error) {

@@ -64,7 +64,7 @@ func TestAttackTruncation(t *testing.T) {
 			checkForged(t, all, fmt.Sprintf("%s, the last %d", sample.name, length), sample.token[len(sample.token)-length:], "")
 		}
 		raw := sample.raw()
-		for length := range len(raw) {
+		for length := range raw {
 			checkForged(t, all, fmt.Sprintf("%s, cut to %d bytes", sample.name, length), encode(raw[:length]), "")
 			// The tag stays whole and something before it is missing.
 			checkForged(t, all, fmt.Sprintf("%s, without byte %d", sample.name, length), encode(raw[:length], raw[length+1:]), "")
@@ -409,14 +409,16 @@ func TestAttackOlderStateWithoutLedger(t *testing.T) {
 	})
 }
 
-// Two lines of one game cannot both go on: not by turns, and not by coming back with the
-// longer one.
+// Two lines of one game cannot both go on, not even if the other one grew where the ledger
+// does not reach.
 func TestAttackTwoBranches(t *testing.T) {
 	ring := keyringOf(t, firstKey)
 	house, unledgered := newHouse(ring, newLedger(t, ledger.Options{})), newHouse(ring, nil)
+	elsewhere := newHouse(ring, newLedger(t, ledger.Options{}))
 	eachRuleset(t, func(t *testing.T, info engine.Info) {
 		created := newGame(t, house, info)
-		main := apply(t, house, created.GetState(), created.GetGame().GetLegalMoves()[0].GetNotation())
+		first := created.GetGame().GetLegalMoves()[0].GetNotation()
+		main := apply(t, house, created.GetState(), first)
 		try := func(token, move string) {
 			t.Helper()
 			response, err := house.ApplyMove(t.Context(), &avalanchev1.ApplyMoveRequest{State: token, Move: notation(move)})
@@ -426,10 +428,15 @@ func TestAttackTwoBranches(t *testing.T) {
 			}
 		}
 		try(created.GetState(), "resign")
+		if info.MaxPlayers > 2 { // with two, the game is over
+			side := apply(t, elsewhere, created.GetState(), "resign")
+			try(side.GetState(), "resign")
+			try(side.GetState(), side.GetGame().GetLegalMoves()[0].GetNotation())
+		}
 		main = apply(t, house, main.GetState(), main.GetGame().GetLegalMoves()[0].GetNotation())
 		try(created.GetState(), "resign")
-		try(created.GetState(), created.GetGame().GetLegalMoves()[0].GetNotation())
-		// A service without the ledger is no place to grow the other branch.
+		try(created.GetState(), first)
+
 		response, err := unledgered.ApplyMove(t.Context(), &avalanchev1.ApplyMoveRequest{State: created.GetState(), Move: notation("resign")})
 		refused(t, response, err, codes.FailedPrecondition, avalanchev1.ErrorReason_LEDGER_REQUIRED)
 	})
@@ -775,12 +782,17 @@ func TestAttackLookAheadByReplay(t *testing.T) {
 				lie(fmt.Sprintf("move %d is %s", at+1, move), func(r *avalanchev1.ReplayGameRequest) { r.Moves[at] = notation(move) })
 			}
 		}
-		lie("one move less", func(r *avalanchev1.ReplayGameRequest) { r.Moves = r.Moves[:last-1] })
-		lie("first move missing", func(r *avalanchev1.ReplayGameRequest) { r.Moves = r.Moves[1:] })
+		lie("one move less", func(r *avalanchev1.ReplayGameRequest) { r.Moves = r.GetMoves()[:last-1] })
+		lie("first move missing", func(r *avalanchev1.ReplayGameRequest) { r.Moves = r.GetMoves()[1:] })
 		lie("one move more", func(r *avalanchev1.ReplayGameRequest) { r.Moves = append(r.Moves, notation("resign")) })
+		lie("a detour back to the last position", func(r *avalanchev1.ReplayGameRequest) {
+			r.Moves = append(r.Moves, notation("rest"), notation("rest"))
+		})
 		lie("no moves", func(r *avalanchev1.ReplayGameRequest) { r.Moves = nil })
 		lie("an empty move", func(r *avalanchev1.ReplayGameRequest) { r.Moves[0] = nil })
-		lie("backwards", func(r *avalanchev1.ReplayGameRequest) { r.FirstState, r.LastState = r.LastState, r.FirstState })
+		lie("backwards", func(r *avalanchev1.ReplayGameRequest) {
+			r.FirstState, r.LastState = r.GetLastState(), r.GetFirstState()
+		})
 		lie("start of another game", func(r *avalanchev1.ReplayGameRequest) { r.FirstState = other.states[0] })
 		lie("end of another game", func(r *avalanchev1.ReplayGameRequest) { r.LastState = other.last() })
 		lie("moves of another game", func(r *avalanchev1.ReplayGameRequest) {
@@ -1088,27 +1100,30 @@ func TestAttackKeyRotation(t *testing.T) {
 // The same request is the same game, and any other request is another one: so nobody can
 // get a second game, or its seat keys, out of somebody's request id.
 func TestAttackRequestIDReuse(t *testing.T) {
+	type (
+		creation = avalanchev1.CreateGameRequest
+		board    = avalanchev1.MarbleOptions
+	)
 	ring := keyringOf(t, firstKey, secondKey)
 	house, ledgered := newHouse(ring, nil), newHouse(ring, newLedger(t, ledger.Options{}))
 	rotated := newHouse(keyringOf(t, secondKey, firstKey), nil)
 	const id = "3f1c0f8e-5c0e-4d6c-9a53-0f2d3f0c6a11"
-	request := func(change func(*avalanchev1.CreateGameRequest, *avalanchev1.MarbleOptions)) *avalanchev1.CreateGameRequest {
-		marble := &avalanchev1.MarbleOptions{}
-		request := &avalanchev1.CreateGameRequest{
+	request := func(change func(*creation, *board)) *creation {
+		marble := &board{}
+		request := &creation{
 			Ruleset: "marble-standard", Players: 2, RequestId: id, Context: "a chat",
 			Options: &avalanchev1.GameOptions{Family: &avalanchev1.GameOptions_Marble{Marble: marble}},
 		}
 		change(request, marble)
 		return request
 	}
-	same := func(*avalanchev1.CreateGameRequest, *avalanchev1.MarbleOptions) {}
+	same := func(*creation, *board) {}
 	original := create(t, house, request(same))
-	for name, twin := range map[string]*avalanchev1.CreateGameRequest{
-		"the same request":           request(same),
-		"with what a server sets":    request(func(r *avalanchev1.CreateGameRequest, _ *avalanchev1.MarbleOptions) { r.Options.CustomStart = true }),
-		"options that say nothing":   request(func(r *avalanchev1.CreateGameRequest, _ *avalanchev1.MarbleOptions) { r.Options = nil }),
-		"an empty list":              request(func(_ *avalanchev1.CreateGameRequest, m *avalanchev1.MarbleOptions) { m.HouseRules = []string{} }),
-		"the same request once more": request(same),
+	for name, twin := range map[string]*creation{
+		"the same request":         request(same),
+		"with what a server sets":  request(func(r *creation, _ *board) { r.Options.CustomStart = true }),
+		"options that say nothing": request(func(r *creation, _ *board) { r.Options = nil }),
+		"an empty list":            request(func(_ *creation, m *board) { m.HouseRules = []string{} }),
 	} {
 		if again := create(t, house, twin); !proto.Equal(again, original) {
 			t.Errorf("%s gives %v, want %v", name, again, original)
@@ -1116,9 +1131,9 @@ func TestAttackRequestIDReuse(t *testing.T) {
 	}
 
 	position := original.GetGame().GetPosition()
-	board := original.GetGame().GetMarble().GetBoard()
+	gates := original.GetGame().GetMarble().GetBoard()
 	seen := map[string]string{original.GetGame().GetGameId(): "the original"}
-	differ := func(what string, house *service.Service, tenant string, request *avalanchev1.CreateGameRequest) {
+	differ := func(what string, house *service.Service, tenant string, request *creation) {
 		t.Helper()
 		created, err := house.CreateGame(service.WithTenant(t.Context(), tenant), request)
 		if err != nil {
@@ -1130,22 +1145,20 @@ func TestAttackRequestIDReuse(t *testing.T) {
 		}
 		seen[id] = what
 	}
-	for what, change := range map[string]func(*avalanchev1.CreateGameRequest, *avalanchev1.MarbleOptions){
-		"ruleset":        func(r *avalanchev1.CreateGameRequest, _ *avalanchev1.MarbleOptions) { r.Ruleset = "marble-basic" },
-		"players":        func(r *avalanchev1.CreateGameRequest, _ *avalanchev1.MarbleOptions) { r.Players = 3 },
-		"request id":     func(r *avalanchev1.CreateGameRequest, _ *avalanchev1.MarbleOptions) { r.RequestId = strings.ToUpper(id) },
-		"context":        func(r *avalanchev1.CreateGameRequest, _ *avalanchev1.MarbleOptions) { r.Context = "another chat" },
-		"no context":     func(r *avalanchev1.CreateGameRequest, _ *avalanchev1.MarbleOptions) { r.Context = "" },
-		"shifted":        func(r *avalanchev1.CreateGameRequest, _ *avalanchev1.MarbleOptions) { r.Context, r.RequestId = "a cha", "t"+id },
-		"run together":   func(r *avalanchev1.CreateGameRequest, _ *avalanchev1.MarbleOptions) { r.Context, r.RequestId = "", "a chat"+id },
-		"sealed seats":   func(r *avalanchev1.CreateGameRequest, _ *avalanchev1.MarbleOptions) { r.Options.SealedSeats = true },
-		"position":       func(r *avalanchev1.CreateGameRequest, _ *avalanchev1.MarbleOptions) { r.Options.Position = position },
-		"board":          func(_ *avalanchev1.CreateGameRequest, m *avalanchev1.MarbleOptions) { m.Board = board },
-		"rows":           func(_ *avalanchev1.CreateGameRequest, m *avalanchev1.MarbleOptions) { m.Rows = 5 },
-		"rows, the same": func(_ *avalanchev1.CreateGameRequest, m *avalanchev1.MarbleOptions) { m.Rows = 4 },
-		"house rule": func(_ *avalanchev1.CreateGameRequest, m *avalanchev1.MarbleOptions) {
-			m.HouseRules = []string{"opening_limit_for_all"}
-		},
+	for what, change := range map[string]func(*creation, *board){
+		"ruleset":        func(r *creation, _ *board) { r.Ruleset = "marble-basic" },
+		"players":        func(r *creation, _ *board) { r.Players = 3 },
+		"request id":     func(r *creation, _ *board) { r.RequestId = strings.ToUpper(id) },
+		"context":        func(r *creation, _ *board) { r.Context = "another chat" },
+		"no context":     func(r *creation, _ *board) { r.Context = "" },
+		"shifted":        func(r *creation, _ *board) { r.Context, r.RequestId = "a cha", "t"+id },
+		"run together":   func(r *creation, _ *board) { r.Context, r.RequestId = "", "a chat"+id },
+		"sealed seats":   func(r *creation, _ *board) { r.Options.SealedSeats = true },
+		"position":       func(r *creation, _ *board) { r.Options.Position = position },
+		"board":          func(_ *creation, m *board) { m.Board = gates },
+		"rows":           func(_ *creation, m *board) { m.Rows = 5 },
+		"rows, the same": func(_ *creation, m *board) { m.Rows = 4 },
+		"house rule":     func(_ *creation, m *board) { m.HouseRules = []string{"opening_limit_for_all"} },
 	} {
 		differ(what, house, "", request(change))
 	}
@@ -1154,19 +1167,17 @@ func TestAttackRequestIDReuse(t *testing.T) {
 	differ("tenant", house, "acme", request(same))
 	differ("tenant, run together", house, "acmemarble-standard", request(same))
 
-	mancala := func(stones int32, houseRules ...string) *avalanchev1.CreateGameRequest {
-		return &avalanchev1.CreateGameRequest{
+	mancala := func(stones int32, houseRules ...string) *creation {
+		return &creation{
 			Ruleset: "mancala-avalanche", RequestId: id, Context: "a chat",
 			Options: &avalanchev1.GameOptions{Family: &avalanchev1.GameOptions_Mancala{
 				Mancala: &avalanchev1.MancalaOptions{Stones: stones, HouseRules: houseRules},
 			}},
 		}
 	}
-	if _, ok := registry().ByID("mancala-avalanche"); ok {
-		differ("mancala", house, "", mancala(0))
-		differ("stones", house, "", mancala(5))
-		differ("house rule of mancala", house, "", mancala(0, "no_sweep"))
-	}
+	differ("mancala", house, "", mancala(0))
+	differ("stones", house, "", mancala(5))
+	differ("house rule of mancala", house, "", mancala(0, "no_sweep"))
 }
 
 func TestAttackRequestIDOfAnotherTenant(t *testing.T) {
@@ -1193,6 +1204,30 @@ func TestAttackRequestIDOfAnotherTenant(t *testing.T) {
 				}
 				keys[key] = tenant
 			}
+		}
+	})
+}
+
+// Whoever knows all of a creation can make it again, and with the moves that everybody saw
+// comes to the very state that a bot keeps to itself. This is a limit where the request id
+// can be guessed and everybody may call as the same tenant.
+func TestAttackRecreation(t *testing.T) {
+	house := newHouse(keyringOf(t, firstKey), nil)
+	eachRuleset(t, func(t *testing.T, info engine.Info) {
+		request := &avalanchev1.CreateGameRequest{
+			Ruleset: info.ID, Players: int32(info.MaxPlayers), RequestId: "message 4711",
+		}
+		kept := play(t, house, create(t, house, request), 4, 1)
+		rebuilt := create(t, house, request).GetState()
+		if !endsIn(t, house, rebuilt, kept.moves, kept.last()) {
+			t.Error("the rebuilt game is another one")
+		}
+		stranger, err := house.CreateGame(service.WithTenant(t.Context(), "a player"), request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if endsIn(t, house, stranger.GetState(), kept.moves, kept.last()) {
+			t.Error("another tenant rebuilt the game")
 		}
 	})
 }
@@ -1276,13 +1311,13 @@ func TestAttackHugeInput(t *testing.T) {
 	for _, letter := range []string{"A", "1", "\n", "/", ",", "%", "ß"} {
 		huge := strings.Repeat(letter, 1<<20/len(letter))
 		eachHugeCall(t, house, huge, func(what string, response proto.Message, err error, took time.Duration) {
-			size := 0
+			var size int
 			if err != nil {
 				size = len(err.Error())
 			} else {
 				size = proto.Size(response)
 			}
-			if size > 16<<10 || took > 2*time.Second {
+			if size > 16<<10 || took > 10*time.Second {
 				t.Errorf("%s of %q: an answer of %d bytes after %v", what, letter, size, took)
 			}
 		})
