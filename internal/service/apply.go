@@ -2,7 +2,6 @@ package service
 
 import (
 	"context"
-	"slices"
 
 	"google.golang.org/grpc/codes"
 
@@ -61,7 +60,8 @@ func (g openGame) checkSeatKey(move engine.Move, key string) error {
 // the move is legal: its result would be a roll that has not happened.
 func (g openGame) validate(move engine.Move) (*avalanchev1.ApplyMoveResponse, error) {
 	if g.Ruleset.Info().ChanceInMoves {
-		if err := g.checkLegal(move); err != nil {
+		// Any chance tells whether the move is legal, and this one tells nothing else.
+		if _, _, err := g.Play(move, engine.Seeded(0)); err != nil {
 			return nil, moveProblem(err, g.Game, "move")
 		}
 		return &avalanchev1.ApplyMoveResponse{}, nil
@@ -73,27 +73,13 @@ func (g openGame) validate(move engine.Move) (*avalanchev1.ApplyMoveResponse, er
 	return &avalanchev1.ApplyMoveResponse{Game: gameMessage(next), Events: eventMessages(events)}, nil
 }
 
-func (g openGame) checkLegal(move engine.Move) error {
-	if g.Outcome().Over() {
-		return engine.Refuse(engine.GameOver, "the game is over and takes no more moves")
-	}
-	if move.String() == engine.ResignNotation || slices.Contains(g.LegalMoves(), move) {
-		return nil
-	}
-	return engine.Refuse(engine.MoveIllegal, "%v is not legal now", move)
-}
-
 // advance records the move in the ledger, if the game is kept in one. Nothing may be
 // returned to the client before.
 func (s *Service) advance(ctx context.Context, game, next openGame, presented, result string) error {
 	if !game.state.Ledgered {
 		return nil
 	}
-	outcome, err := s.ledger.Advance(ctx, ledger.GameID(game.state.GameID),
+	_, err := s.ledger.Advance(ctx, ledger.GameID(game.state.GameID),
 		ledger.Entry{Ply: game.Ply, Token: presented}, ledger.Entry{Ply: next.Ply, Token: result})
-	if err != nil {
-		return err
-	}
-	s.observer.LedgerAdvanced(ctx, outcome)
-	return nil
+	return err
 }

@@ -33,7 +33,7 @@ func TestLandingNamesAgree(t *testing.T) {
 func TestMancalaEvents(t *testing.T) {
 	seen := map[protoreflect.Name]int{}
 	for _, ruleset := range mancala.Rulesets() {
-		for seed := engine.Seeded(0); seed < 20; seed++ {
+		for seed := range engine.Seeded(20) {
 			position, events, err := ruleset.Start(engine.Setup{}, nil)
 			if err != nil {
 				t.Fatal(err)

@@ -13,7 +13,26 @@ import (
 // parseMove reads a move of a request. Every kind of move has a text notation, so there
 // is one way in: the typed kinds are written in it first.
 func parseMove(ruleset engine.Ruleset, move *avalanchev1.Move) (engine.Move, error) {
+	info := ruleset.Info()
+	if family := familyOf(move); family != 0 && family != info.Family {
+		// Its notation may mean something else in this game.
+		return nil, engine.Refuse(engine.MoveMalformed, "%s has no moves of this kind; a move as text works in every game", info.ID)
+	}
 	return ruleset.ParseMove(notationOf(move))
+}
+
+// familyOf is the family of games that has a kind of move, 0 if all have it.
+func familyOf(move *avalanchev1.Move) engine.Family {
+	switch move.GetKind().(type) {
+	case *avalanchev1.Move_Drop:
+		return engine.Marble
+	case *avalanchev1.Move_Sow:
+		return engine.Mancala
+	case *avalanchev1.Move_Card:
+		return engine.ShiverPeak
+	default:
+		return 0
+	}
 }
 
 func notationOf(move *avalanchev1.Move) string {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strconv"
+	"strings"
 
 	"google.golang.org/grpc/codes"
 
@@ -74,13 +75,11 @@ func (s *Service) ruleset(id string) (engine.Ruleset, error) {
 	if ruleset, ok := s.rulesets.ByID(id); ok {
 		return ruleset, nil
 	}
-	known := ""
-	for i, ruleset := range s.rulesets.All() {
-		if i > 0 {
-			known += ", "
-		}
-		known += ruleset.Info().ID
+	var ids []string
+	for _, ruleset := range s.rulesets.All() {
+		ids = append(ids, ruleset.Info().ID)
 	}
+	known := strings.Join(ids, ", ")
 	return nil, &Problem{
 		Code: codes.NotFound, Reason: avalanchev1.ErrorReason_RULESET_UNKNOWN,
 		Message:    "there is no such ruleset; there are " + known,

@@ -1,7 +1,6 @@
 package service
 
 import (
-	"context"
 	"testing"
 
 	avalanchev1 "github.com/avalanched/avalanched/api/proto/avalanche/v1"
@@ -27,7 +26,7 @@ func TestWholeGames(t *testing.T) {
 		info := ruleset.Info()
 		t.Run(info.ID, func(t *testing.T) {
 			t.Parallel()
-			ctx, service := context.Background(), newService(t)
+			ctx, service := t.Context(), newService(t)
 			created, err := service.CreateGame(ctx, &avalanchev1.CreateGameRequest{
 				Ruleset: info.ID, Players: int32(info.MaxPlayers), Context: "a chat",
 			})

@@ -42,7 +42,7 @@ func (b *balancer) accept() {
 // serve pipes one connection. Without a ready backend it is closed, which the client
 // takes for UNAVAILABLE.
 func (b *balancer) serve(client net.Conn) {
-	defer client.Close()
+	defer func() { _ = client.Close() }()
 	backend := b.pick()
 	if backend == nil {
 		return
@@ -51,7 +51,7 @@ func (b *balancer) serve(client net.Conn) {
 	if err != nil {
 		return
 	}
-	defer server.Close()
+	defer func() { _ = server.Close() }()
 	done := make(chan struct{}, 2)
 	pipe := func(to, from net.Conn) {
 		_, _ = io.Copy(to, from)

@@ -12,6 +12,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"sync"
@@ -29,7 +30,7 @@ func main() {
 	defer stop()
 	tally, err := soak(ctx, *duration, *clients, *pause, *seed)
 	if tally != nil {
-		fmt.Print(tally.table())
+		_, _ = io.WriteString(os.Stdout, tally.table())
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "soak:", err)

@@ -144,7 +144,7 @@ func (p *player) callOnce(ctx context.Context, rpc, path string, request, respon
 		// state, whether the first one was carried out or not.
 		return status.Error(codes.Unavailable, err.Error())
 	}
-	defer answer.Body.Close()
+	defer func() { _ = answer.Body.Close() }()
 	data, err := io.ReadAll(answer.Body)
 	if err != nil {
 		return status.Error(codes.Unavailable, err.Error())

@@ -41,7 +41,7 @@ type process struct {
 }
 
 func (p *process) start() error {
-	p.command = exec.Command(p.path, p.args...) //nolint:noctx // It is ended by a signal, to see it drain.
+	p.command = exec.Command(p.path, p.args...) //nolint:gosec,noctx // The path is our own; it is ended by a signal, to see it drain.
 	p.command.Stdout, p.command.Stderr = p.log, p.log
 	return p.command.Start()
 }
@@ -89,7 +89,8 @@ func (s *system) start(ctx, watching context.Context) error {
 		return err
 	}
 	program := filepath.Join(s.folder, "avalanched")
-	if output, err := exec.CommandContext(ctx, "go", "build", "-o", program, "./cmd/avalanched").CombinedOutput(); err != nil {
+	build := exec.CommandContext(ctx, "go", "build", "-o", program, "./cmd/avalanched") //nolint:gosec // The path is our own.
+	if output, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("build the daemon (run this from the root of the repository): %w\n%s", err, output)
 	}
 	for i := range replicas {
@@ -98,7 +99,7 @@ func (s *system) start(ctx, watching context.Context) error {
 			return err
 		}
 		s.daemons = append(s.daemons, d)
-		if err := d.process.start(); err != nil {
+		if err := d.start(); err != nil {
 			return err
 		}
 		go d.watch(watching)
@@ -137,7 +138,7 @@ func (s *system) startRedis(ctx context.Context) (addr string, err error) {
 	if err := s.redis.start(); err != nil {
 		return "", err
 	}
-	return addr, waitUntil(ctx, func() bool { return answers(addr) })
+	return addr, waitUntil(ctx, func() bool { return answers(ctx, addr) })
 }
 
 func (s *system) newDaemon(i int, program, redisAddr string) (*daemon, error) {
@@ -207,7 +208,7 @@ func (s *system) restart(ctx context.Context, d *daemon) error {
 	if err := d.stop(); err != nil {
 		return fmt.Errorf("it should end with exit code 0: %w", err)
 	}
-	if err := d.process.start(); err != nil {
+	if err := d.start(); err != nil {
 		return err
 	}
 	return waitUntil(ctx, d.ready.Load)
@@ -233,7 +234,7 @@ func (s *system) rotate(context.Context) error {
 	return keys.ReplaceFile(s.keyset, nil)
 }
 
-func (s *system) restartRedis(ctx context.Context) error {
+func (s *system) restartRedis(context.Context) error {
 	if err := s.redis.stop(); err != nil {
 		return err
 	}
@@ -257,8 +258,8 @@ func (s *system) close() {
 	_ = os.RemoveAll(s.folder)
 }
 
-func answers(addr string) bool {
-	conn, err := net.DialTimeout("tcp", addr, time.Second)
+func answers(ctx context.Context, addr string) bool {
+	conn, err := (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "tcp", addr)
 	if err != nil {
 		return false
 	}

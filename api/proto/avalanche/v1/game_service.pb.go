@@ -244,9 +244,10 @@ type CreateGameRequest struct {
 	Players int32 `protobuf:"varint,2,opt,name=players,proto3" json:"players,omitempty"`
 	// Choices of creation.
 	Options *GameOptions `protobuf:"bytes,3,opt,name=options,proto3" json:"options,omitempty"`
-	// Any text that makes the call repeatable: the same request with the same id returns
-	// the same game. With sealed seats it must be a random UUID (version 4), kept as secret
-	// as the seat keys.
+	// A text that makes the call repeatable: the same request with the same id returns the
+	// same game. Choose it at random, such as a UUID, and keep it as secret as the state:
+	// whoever guesses it can create the game again. With sealed seats it must be a random
+	// UUID (version 4), as secret as the seat keys.
 	RequestId string `protobuf:"bytes,4,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
 	// Any text to which the state is bound, for example a chat and its players. Every later
 	// call must bring the same. It is not part of the state.
