@@ -74,13 +74,13 @@ func reportHMACs(b *testing.B, operate func(from, to int)) {
 }
 
 // sample plays random games of two and returns positions in them, with a legal move each.
-func sample(tb testing.TB, v *Variant) ([]Position, []Move) {
+func sample(tb testing.TB, v *Variant, rows int) ([]Position, []Move) {
 	tb.Helper()
 	positions := make([]Position, 0, samples)
 	moves := make([]Move, 0, samples)
 	legal := make([]Move, 0, Resign)
 	for seed := engine.Seeded(1); len(positions) < samples; seed = seed.Next() {
-		started, _, err := v.Start(engine.Setup{Players: 2}, seed)
+		started, _, err := v.Start(engine.Setup{Players: 2, Rows: rows}, seed)
 		if err != nil {
 			tb.Fatal(err)
 		}
@@ -100,7 +100,7 @@ func sample(tb testing.TB, v *Variant) ([]Position, []Move) {
 
 // BenchmarkDrop drops marbles into boards of the standard game, without events.
 func BenchmarkDrop(b *testing.B) {
-	positions, moves := sample(b, variantOf(b, "marble-standard"))
+	positions, moves := sample(b, variantOf(b, "marble-standard"), DefaultRows)
 	boards := make([]Board, samples)
 	for i := range boards {
 		boards[i] = positions[i].board
@@ -129,7 +129,7 @@ func BenchmarkPlay(b *testing.B) {
 	for v := range variants {
 		v := &variants[v]
 		b.Run(v.info.ID, func(b *testing.B) {
-			positions, moves := sample(b, v)
+			positions, moves := sample(b, v, DefaultRows)
 			events := make([]Event, 0, 256)
 			legal := make([]Move, 0, Resign)
 			play := func(from, to int) {
@@ -194,7 +194,7 @@ func TestPlayDoesNotAllocate(t *testing.T) {
 		t.Skip("the race detector makes pools forget")
 	}
 	for i := range variants {
-		positions, moves := sample(t, &variants[i])
+		positions, moves := sample(t, &variants[i], MaxRows)
 		events := make([]Event, 0, 256)
 		legal := make([]Move, 0, Resign)
 		allocations := testing.AllocsPerRun(3, func() {

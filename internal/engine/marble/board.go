@@ -28,7 +28,8 @@ type Board struct {
 	loaded uint64 // holds a marble
 	// The held marble's color in binary; 0 for a gate that holds none.
 	color0, color1 uint64
-	rows           uint8
+	// The bits of all rows that the board has.
+	rows uint64
 }
 
 // Gate names a gate: four times the row (from 0), plus the gate's place in its row. Rows
@@ -59,10 +60,10 @@ func (g Gate) String() string {
 }
 
 // NewBoard is a board whose gates all lean left, with 1 to MaxRows rows.
-func NewBoard(rows int) Board { return Board{rows: uint8(rows)} }
+func NewBoard(rows int) Board { return Board{rows: ^uint64(0) >> ((MaxRows - rows) * 4)} }
 
 // Rows is the number of gate rows.
-func (b Board) Rows() int { return int(b.rows) }
+func (b Board) Rows() int { return bits.Len64(b.rows) / 4 }
 
 // Gates lists the board's gates, row by row from the top, left to right.
 func (b Board) Gates() []Gate {
@@ -83,19 +84,7 @@ func (b Board) LeansRight(g Gate) bool { return b.right>>g&1 == 1 }
 
 // Held is the color of the marble that a gate holds, if it holds one.
 func (b Board) Held(g Gate) (Color, bool) {
-	return colorAt(b.color0, b.color1, 1<<g), b.loaded>>g&1 == 1
-}
-
-// colorAt is the color whose binary digits stand at one bit.
-func colorAt(color0, color1, bit uint64) Color {
-	color := Red
-	if color0&bit != 0 {
-		color |= 1
-	}
-	if color1&bit != 0 {
-		color |= 2
-	}
-	return color
+	return Color(b.color0>>g&1 | b.color1>>g&1<<1), b.loaded>>g&1 == 1
 }
 
 // HeldMarbles counts the marbles on the board.
@@ -170,12 +159,11 @@ func (b *Board) Drop(chute Lane, color Color, events *[]Event) Marbles {
 		waiting uint64
 		fallen  uint32 // One byte for each color.
 	)
-	right, loaded, color0, color1 := b.right, b.loaded, b.color0, b.color1
-	board := ^uint64(0) >> ((MaxRows - uint(b.rows)) << 2 & 63)
+	right, loaded, color0, color1, rows := b.right, b.loaded, b.color0, b.color1, b.rows
 	ahead := &chutePaths[chute&7]
 	moving := uint64(color)
 	for {
-		gates := ahead.gates & board
+		gates := ahead.gates & rows
 		// The marble flips every gate before the first one that blocks its lane or
 		// holds a marble, and is caught there.
 		catches := gates & (loaded | ^(right ^ ahead.onRight))
@@ -183,15 +171,19 @@ func (b *Board) Drop(chute Lane, color Color, events *[]Event) Marbles {
 		flips := gates & (bit - 1)
 		right ^= flips
 		if events != nil {
-			*events = appendRun(*events, ahead, flips, right, loaded, bit, Color(moving), colorAt(color0, color1, bit))
+			b.right, b.loaded, b.color0, b.color1 = right, loaded, color0, color1
+			*events = b.appendRun(*events, ahead, flips, bit, Color(moving))
 		}
 		if loaded&bit != 0 {
 			// The gate frees its marble into the lane that it blocks; the moving one
 			// takes the other lane, be it its own or not. Two flips cancel out.
 			loaded ^= bit
 			waiting |= bit
-			gate := bits.TrailingZeros64(bit) & 63
-			ahead = &pathsBelow[gate][right>>gate&1^1]
+			open := 1
+			if right&bit != 0 {
+				open = 0
+			}
+			ahead = &pathsBelow[bits.TrailingZeros64(bit)&63][open]
 			continue
 		}
 		if bit != 0 {
@@ -216,20 +208,22 @@ func (b *Board) Drop(chute Lane, color Color, events *[]Event) Marbles {
 	return Marbles{uint8(fallen), uint8(fallen >> 8), uint8(fallen >> 16), uint8(fallen >> 24)}
 }
 
-// appendRun appends the events of a marble's run down its lane: the gates that it
-// flips, and what happens at the gate that catches it (bit), or its exit if none does.
-func appendRun(events []Event, ahead *path, flips, right, loaded, bit uint64, moving, held Color) []Event {
+// appendRun appends the events of a marble's run down its lane: the gates that it has
+// flipped, and what happens at the gate that catches it (bit), or its exit if none does.
+func (b *Board) appendRun(events []Event, ahead *path, flips, bit uint64, moving Color) []Event {
 	for ; flips != 0; flips &= flips - 1 {
 		gate := Gate(bits.TrailingZeros64(flips))
-		events = append(events, Event{Kind: GateFlipped, Gate: gate, Right: right>>gate&1 == 1})
+		events = append(events, Event{Kind: GateFlipped, Gate: gate, Right: b.LeansRight(gate)})
 	}
-	gate := Gate(bits.TrailingZeros64(bit) & 63)
-	switch {
-	case bit == 0:
+	if bit == 0 {
 		return append(events, Event{Kind: MarbleExited, Lane: ahead.lane, Color: moving})
-	case loaded&bit == 0:
+	}
+	gate := Gate(bits.TrailingZeros64(bit))
+	held, loaded := b.Held(gate)
+	if !loaded {
 		return append(events, Event{Kind: GateLoaded, Gate: gate, Color: moving})
-	case (right^ahead.onRight)&bit == 0:
+	}
+	if blocked := (b.right^ahead.onRight)&bit == 0; blocked {
 		events = append(events, Event{Kind: MarbleShunted, Gate: gate, Color: moving})
 	}
 	return append(events, Event{Kind: MarbleReleased, Gate: gate, Color: held})

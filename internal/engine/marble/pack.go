@@ -101,7 +101,10 @@ func (p *Position) fields(c *bitCodec) bool {
 	if int(p.players) > v.info.MaxPlayers {
 		return false
 	}
-	p.board.rows = c.small(p.board.rows-1, 4) + 1
+	rows := int(c.field(uint(p.board.Rows()-1), 4)) + 1
+	if c.reading {
+		p.board = NewBoard(rows)
+	}
 	for _, rule := range v.houseRules {
 		if c.flag(p.rules&rule != 0) {
 			p.rules |= rule

@@ -1,6 +1,10 @@
 package marble
 
-import "github.com/avalanched/avalanched/internal/engine"
+import (
+	"math/bits"
+
+	"github.com/avalanched/avalanched/internal/engine"
+)
 
 // record appends an event unless nobody wants them.
 func record(events *[]Event, event Event) {
@@ -115,12 +119,10 @@ func (p *Position) offer(rest Marbles, events *[]Event) Marbles {
 func (p *Position) takeBack(events *[]Event) {
 	mover := &p.seats[p.turn]
 	mover.hand = mover.hand.plus(p.board.HeldMarbles())
-	if events != nil {
-		for _, gate := range p.board.Gates() {
-			if color, held := p.board.Held(gate); held {
-				record(events, Event{Kind: MarbleTakenBack, Seat: p.turn + 1, Gate: gate, Color: color})
-			}
-		}
+	for loaded := p.board.loaded; loaded != 0; loaded &= loaded - 1 {
+		gate := Gate(bits.TrailingZeros64(loaded))
+		color, _ := p.board.Held(gate)
+		record(events, Event{Kind: MarbleTakenBack, Seat: p.turn + 1, Gate: gate, Color: color})
 	}
 	p.board.takeAll()
 }
