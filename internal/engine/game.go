@@ -36,6 +36,14 @@ func (g Game) LegalMoves() []Move {
 	return g.Position.LegalMoves()
 }
 
+// LimitReached is the event that follows the last move that a game may have, if that
+// move does not end the game otherwise. The position does not know of it: moves are
+// counted by the game.
+type LimitReached struct{}
+
+// String is a short readable form.
+func (LimitReached) String() string { return "the game is drawn: it has had all its moves" }
+
 // Play applies one move. Refusals leave the game as it is.
 func (g Game) Play(move Move, chance Chance) (Game, []Event, error) {
 	if g.Outcome().Over() {
@@ -45,5 +53,9 @@ func (g Game) Play(move Move, chance Chance) (Game, []Event, error) {
 	if err != nil {
 		return g, nil, err
 	}
-	return Game{Ruleset: g.Ruleset, Position: next, Ply: g.Ply + 1}, events, nil
+	after := Game{Ruleset: g.Ruleset, Position: next, Ply: g.Ply + 1}
+	if after.Outcome().Ending == PlyLimit {
+		events = append(events, LimitReached{})
+	}
+	return after, events, nil
 }

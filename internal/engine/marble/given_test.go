@@ -363,17 +363,27 @@ func TestStartOfGivenGames(t *testing.T) {
 			engine.Setup{Position: "LLL rryrryrry,Bbybbybby+1r 19r20y19b 1.0o *"},
 			"LLL rryrryrry,Bbybbybby+1r 19r20y19b 2.0 *",
 			[]string{
-				"board LLL", "seat 1 gets card rryrryrry", "seat 2 gets card Bbybbybby", "seat 2: 1r from trays to hand",
+				"board LLL", "seat 0: 19r20y19b from trays to discard", "seat 1 gets card rryrryrry",
+				"seat 2 gets card Bbybbybby", "seat 2: 1r from trays to hand",
 				"seat 1 to move", "seat 1 can drop nothing", "seat 2 to move",
 			},
 		},
 		{
-			"seats without marbles are out at once", "marble-avalanche",
-			engine.Setup{Position: "LLL -,-,1g - 1.0 *"},
-			"LLL x,x,1g - - 3:LAST_ONE_LEFT",
+			"a seat without marbles is out at once", "marble-avalanche",
+			engine.Setup{Position: "LLL -,1y,1g - 1.0 *"},
+			"LLL x,1y,1g - 2.0 *",
 			[]string{
-				"board LLL", "seat 3: 1g from trays to hand", "seat 1 to move", "seat 1 has no marble and is out",
-				"seat 2 to move", "seat 2 has no marble and is out", "game 3:LAST_ONE_LEFT",
+				"board LLL", "seat 2: 1y from trays to hand", "seat 3: 1g from trays to hand", "seat 1 to move",
+				"seat 1 has no marble and is out", "seat 2 to move",
+			},
+		},
+		{
+			"what lies nowhere else and who is out is told", "marble-hang-up",
+			engine.Setup{Position: "LLL 1r,x,1y,2b 3g 1.0 *"},
+			"LLL 1r,x,1y,2b 3g 1.0 *",
+			[]string{
+				"board LLL", "seat 0: 3g from trays to discard", "seat 1: 1r from trays to hand", "seat 2 resigns",
+				"seat 3: 1y from trays to hand", "seat 4: 2b from trays to hand", "seat 1 to move",
 			},
 		},
 	} {
@@ -389,5 +399,14 @@ func TestStartOfGivenGames(t *testing.T) {
 		if started.String() != test.want || !slices.Equal(events, test.events) {
 			t.Errorf("%s: starts with %v, %q\nwant        %s, %q", test.name, started, events, test.want, test.events)
 		}
+	}
+}
+
+// TestStartThatIsWon refuses a position whose mover would be alone before the first move.
+func TestStartThatIsWon(t *testing.T) {
+	_, _, err := variantOf(t, "marble-avalanche").Start(engine.Setup{Position: "LLL -,-,1g - 1.0 *"}, engine.Seeded(1))
+	var refusal *engine.Refusal
+	if !errors.As(err, &refusal) || refusal.Reason != engine.PositionInconsistent || refusal.Field != "position" {
+		t.Fatalf("answered with %v", err)
 	}
 }

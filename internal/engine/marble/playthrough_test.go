@@ -150,9 +150,11 @@ func replay(t *testing.T, name, golden string) string {
 		}
 		describe(&text, fmt.Sprintf("%d. %s", game.Ply, notation), events, game)
 	}
-	last := make([]Event, len(events))
-	for i, event := range events {
-		last[i] = *event.(*Event)
+	var last []Event
+	for _, event := range events {
+		if marbleEvent, ok := event.(*Event); ok {
+			last = append(last, *marbleEvent)
+		}
 	}
 	if ended, ok := endings[ending]; !ok || !ended(v, game.Outcome(), last) {
 		t.Errorf("the game does not end as the name of its file says, but with %v", game.Outcome())

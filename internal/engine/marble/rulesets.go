@@ -139,5 +139,6 @@ func boardDecisions() []string {
 		"A marble in motion runs until it stops or leaves the board; then the marble that was released last runs next.",
 		"Seat 1 starts and play goes clockwise.",
 		"A game is drawn when the 10,000th move is made.",
+		"The marbles of a player who resigns, on the card too, are out of the game. The number of players that a rule asks for stays that of the start.",
 	}
 }

@@ -42,6 +42,11 @@ func (v *Variant) Start(setup engine.Setup, chance engine.Chance) (engine.Positi
 	}
 	events := position.announce()
 	position.settle(&events)
+	// A start at which nobody can drop anything is drawn, but one that is won is no start.
+	if outcome := position.Outcome(); outcome.Status == engine.Won {
+		return nil, nil, engine.RefuseField(engine.PositionInconsistent, "position",
+			"seat %d has already won, because the others have no marbles to drop", position.turn+1)
+	}
 	return position, eraseEvents(events), nil
 }
 
@@ -164,11 +169,18 @@ func (p *Position) stockTrays() *engine.Refusal {
 	return nil
 }
 
-// announce tells how a game begins.
+// announce tells how a game begins. In a given position, seats that are out count as
+// resigned, for nobody knows how they went.
 func (p *Position) announce() []Event {
 	board := p.board
 	events := []Event{{Kind: BoardSet, Board: &board}}
+	if p.discarded != (Marbles{}) {
+		events = append(events, Event{Kind: MarblesMoved, Marbles: p.discarded, From: Trays, To: Discard})
+	}
 	for seat := 1; seat <= p.Players(); seat++ {
+		if p.Out(seat) {
+			events = append(events, Event{Kind: SeatOut, Seat: uint8(seat), Resigned: true})
+		}
 		if card := p.Card(seat); card != nil {
 			events = append(events, Event{Kind: CardDealt, Seat: uint8(seat), Card: card})
 		}
