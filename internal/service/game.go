@@ -5,6 +5,7 @@ import (
 	"github.com/avalanched/avalanched/internal/engine"
 	"github.com/avalanched/avalanched/internal/engine/mancala"
 	"github.com/avalanched/avalanched/internal/engine/marble"
+	"github.com/avalanched/avalanched/internal/engine/shiverpeak"
 )
 
 // gameMessage shows a game.
@@ -34,6 +35,8 @@ func gameMessage(g openGame) *avalanchev1.Game {
 		message.Table = marbleTable(position)
 	case mancala.Position:
 		message.Table = mancalaTable(position)
+	case shiverpeak.Position:
+		message.Table = shiverPeakTable(position)
 	}
 	return message
 }
@@ -86,6 +89,10 @@ func eventMessages(events []engine.Event) []*avalanchev1.Event {
 			messages[i] = marbleEvent(event)
 		case mancala.Event:
 			messages[i] = mancalaEvent(event)
+		case shiverpeak.Event:
+			messages[i] = shiverPeakEvent(event)
+		case engine.LimitReached:
+			messages[i] = gameEndedEvent(engine.DrawnGame(engine.PlyLimit))
 		}
 	}
 	return messages

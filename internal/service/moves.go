@@ -8,6 +8,7 @@ import (
 	"github.com/avalanched/avalanched/internal/engine"
 	"github.com/avalanched/avalanched/internal/engine/mancala"
 	"github.com/avalanched/avalanched/internal/engine/marble"
+	"github.com/avalanched/avalanched/internal/engine/shiverpeak"
 )
 
 // parseMove reads a move of a request. Every kind of move has a text notation, so there
@@ -74,7 +75,12 @@ func legalMoveMessages(game engine.Game) []*avalanchev1.LegalMove {
 	moves := game.LegalMoves()
 	messages := make([]*avalanchev1.LegalMove, len(moves))
 	for i, move := range moves {
-		messages[i] = &avalanchev1.LegalMove{Notation: move.String(), Move: moveMessage(move), Preview: preview(game.Position, move)}
+		messages[i] = &avalanchev1.LegalMove{
+			Notation:       move.String(),
+			Move:           moveMessage(move),
+			Preview:        preview(game.Position, move),
+			SuccessPercent: successPercent(game.Position, move),
+		}
 	}
 	return messages
 }
@@ -99,6 +105,8 @@ func moveMessage(move engine.Move) *avalanchev1.Move {
 		return marbleMoveMessage(move)
 	case mancala.Move:
 		return mancalaMoveMessage(move)
+	case shiverpeak.Move:
+		return shiverPeakMoveMessage(move)
 	default:
 		return &avalanchev1.Move{Kind: &avalanchev1.Move_Notation{Notation: move.String()}}
 	}

@@ -67,7 +67,11 @@ func (s *Service) GetRuleset(_ context.Context, request *avalanchev1.GetRulesetR
 			Violations: []Violation{{Field: "version", Description: "must be 0 or " + strconv.Itoa(current)}},
 		}
 	}
-	return &avalanchev1.GetRulesetResponse{Ruleset: rulesetMessage(ruleset)}, nil
+	message := rulesetMessage(ruleset)
+	if parameters := message.GetShiverPeak(); parameters != nil {
+		parameters.Deck = deckMessage()
+	}
+	return &avalanchev1.GetRulesetResponse{Ruleset: message}, nil
 }
 
 // ruleset finds a ruleset by its name in a request.
@@ -111,6 +115,10 @@ func rulesetMessage(ruleset engine.Ruleset) *avalanchev1.Ruleset {
 		message.Parameters = marbleParameters(ruleset)
 	case *mancala.Ruleset:
 		message.Parameters = mancalaParameters(ruleset)
+	default:
+		if info.Family == engine.ShiverPeak {
+			message.Parameters = shiverPeakParameters()
+		}
 	}
 	return message
 }

@@ -36,8 +36,6 @@ type Observer struct {
 	MoveMade func(ctx context.Context, ruleset string, events int, outcome engine.Outcome)
 	// StateOpened is called for every state that was read; err is nil for a good one.
 	StateOpened func(ctx context.Context, err error)
-	// LedgerAdvanced is called for every move that a ledger recorded.
-	LedgerAdvanced func(ctx context.Context, outcome ledger.Outcome)
 }
 
 // Service implements the GameService. It holds no games.
@@ -72,9 +70,6 @@ func New(config Config) *Service {
 	}
 	if s.observer.StateOpened == nil {
 		s.observer.StateOpened = func(context.Context, error) {}
-	}
-	if s.observer.LedgerAdvanced == nil {
-		s.observer.LedgerAdvanced = func(context.Context, ledger.Outcome) {}
 	}
 	return s
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/avalanched/avalanched/internal/engine"
 	"github.com/avalanched/avalanched/internal/engine/mancala"
 	"github.com/avalanched/avalanched/internal/engine/marble"
+	"github.com/avalanched/avalanched/internal/engine/shiverpeak"
 )
 
 // Registry finds any ruleset.
@@ -14,5 +15,6 @@ func Registry() *engine.Registry {
 	return engine.NewRegistry(slices.Concat(
 		marble.Rulesets(),
 		mancala.Rulesets(),
+		[]engine.Ruleset{shiverpeak.Ruleset()},
 	)...)
 }

@@ -238,71 +238,6 @@ func (Turn_Phase) EnumDescriptor() ([]byte, []int) {
 	return file_avalanche_v1_game_proto_rawDescGZIP(), []int{1, 0}
 }
 
-// Action is the kind of choice.
-type CardAction_Action int32
-
-const (
-	// Not a valid value in a request.
-	CardAction_ACTION_UNSPECIFIED CardAction_Action = 0
-	// Turn over the next card.
-	CardAction_REVEAL CardAction_Action = 1
-	// Try to get out of the Encounter's way.
-	CardAction_AVOID CardAction_Action = 2
-	// Do what the Encounter asks.
-	CardAction_FACE CardAction_Action = 3
-	// Try to keep the Encounter before oneself.
-	CardAction_KEEP CardAction_Action = 4
-	// Choose the rival whom the card hits: `target` names the seat.
-	CardAction_TARGET CardAction_Action = 5
-)
-
-// Enum value maps for CardAction_Action.
-var (
-	CardAction_Action_name = map[int32]string{
-		0: "ACTION_UNSPECIFIED",
-		1: "REVEAL",
-		2: "AVOID",
-		3: "FACE",
-		4: "KEEP",
-		5: "TARGET",
-	}
-	CardAction_Action_value = map[string]int32{
-		"ACTION_UNSPECIFIED": 0,
-		"REVEAL":             1,
-		"AVOID":              2,
-		"FACE":               3,
-		"KEEP":               4,
-		"TARGET":             5,
-	}
-)
-
-func (x CardAction_Action) Enum() *CardAction_Action {
-	p := new(CardAction_Action)
-	*p = x
-	return p
-}
-
-func (x CardAction_Action) String() string {
-	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
-}
-
-func (CardAction_Action) Descriptor() protoreflect.EnumDescriptor {
-	return file_avalanche_v1_game_proto_enumTypes[3].Descriptor()
-}
-
-func (CardAction_Action) Type() protoreflect.EnumType {
-	return &file_avalanche_v1_game_proto_enumTypes[3]
-}
-
-func (x CardAction_Action) Number() protoreflect.EnumNumber {
-	return protoreflect.EnumNumber(x)
-}
-
-// Deprecated: Use CardAction_Action.Descriptor instead.
-func (CardAction_Action) EnumDescriptor() ([]byte, []int) {
-	return file_avalanche_v1_game_proto_rawDescGZIP(), []int{3, 0}
-}
-
 // Cause is why a seat went out.
 type SeatOut_Cause int32
 
@@ -340,11 +275,11 @@ func (x SeatOut_Cause) String() string {
 }
 
 func (SeatOut_Cause) Descriptor() protoreflect.EnumDescriptor {
-	return file_avalanche_v1_game_proto_enumTypes[4].Descriptor()
+	return file_avalanche_v1_game_proto_enumTypes[3].Descriptor()
 }
 
 func (SeatOut_Cause) Type() protoreflect.EnumType {
-	return &file_avalanche_v1_game_proto_enumTypes[4]
+	return &file_avalanche_v1_game_proto_enumTypes[3]
 }
 
 func (x SeatOut_Cause) Number() protoreflect.EnumNumber {
@@ -353,7 +288,7 @@ func (x SeatOut_Cause) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use SeatOut_Cause.Descriptor instead.
 func (SeatOut_Cause) EnumDescriptor() ([]byte, []int) {
-	return file_avalanche_v1_game_proto_rawDescGZIP(), []int{11, 0}
+	return file_avalanche_v1_game_proto_rawDescGZIP(), []int{10, 0}
 }
 
 // Game is a game as it stands: everything that a client must show.
@@ -389,6 +324,7 @@ type Game struct {
 	//
 	//	*Game_Marble
 	//	*Game_Mancala
+	//	*Game_ShiverPeak
 	Table         isGame_Table `protobuf_oneof:"table"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -533,6 +469,15 @@ func (x *Game) GetMancala() *MancalaGame {
 	return nil
 }
 
+func (x *Game) GetShiverPeak() *ShiverPeakGame {
+	if x != nil {
+		if x, ok := x.Table.(*Game_ShiverPeak); ok {
+			return x.ShiverPeak
+		}
+	}
+	return nil
+}
+
 type isGame_Table interface {
 	isGame_Table()
 }
@@ -547,9 +492,16 @@ type Game_Mancala struct {
 	Mancala *MancalaGame `protobuf:"bytes,14,opt,name=mancala,proto3,oneof"`
 }
 
+type Game_ShiverPeak struct {
+	// A card game.
+	ShiverPeak *ShiverPeakGame `protobuf:"bytes,15,opt,name=shiver_peak,json=shiverPeak,proto3,oneof"`
+}
+
 func (*Game_Marble) isGame_Table() {}
 
 func (*Game_Mancala) isGame_Table() {}
+
+func (*Game_ShiverPeak) isGame_Table() {}
 
 // Turn says who has to decide what.
 type Turn struct {
@@ -762,61 +714,6 @@ func (*Move_Resign) isMove_Kind() {}
 
 func (*Move_Notation) isMove_Kind() {}
 
-// CardAction is what a player does with the card on the table.
-type CardAction struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// What to do.
-	Action CardAction_Action `protobuf:"varint,1,opt,name=action,proto3,enum=avalanche.v1.CardAction_Action" json:"action,omitempty"`
-	// The rival's seat, 1 to 8; only with TARGET.
-	Target        int32 `protobuf:"varint,2,opt,name=target,proto3" json:"target,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *CardAction) Reset() {
-	*x = CardAction{}
-	mi := &file_avalanche_v1_game_proto_msgTypes[3]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *CardAction) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*CardAction) ProtoMessage() {}
-
-func (x *CardAction) ProtoReflect() protoreflect.Message {
-	mi := &file_avalanche_v1_game_proto_msgTypes[3]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use CardAction.ProtoReflect.Descriptor instead.
-func (*CardAction) Descriptor() ([]byte, []int) {
-	return file_avalanche_v1_game_proto_rawDescGZIP(), []int{3}
-}
-
-func (x *CardAction) GetAction() CardAction_Action {
-	if x != nil {
-		return x.Action
-	}
-	return CardAction_ACTION_UNSPECIFIED
-}
-
-func (x *CardAction) GetTarget() int32 {
-	if x != nil {
-		return x.Target
-	}
-	return 0
-}
-
 // Pass is the move of doing nothing.
 type Pass struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -826,7 +723,7 @@ type Pass struct {
 
 func (x *Pass) Reset() {
 	*x = Pass{}
-	mi := &file_avalanche_v1_game_proto_msgTypes[4]
+	mi := &file_avalanche_v1_game_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -838,7 +735,7 @@ func (x *Pass) String() string {
 func (*Pass) ProtoMessage() {}
 
 func (x *Pass) ProtoReflect() protoreflect.Message {
-	mi := &file_avalanche_v1_game_proto_msgTypes[4]
+	mi := &file_avalanche_v1_game_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -851,7 +748,7 @@ func (x *Pass) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pass.ProtoReflect.Descriptor instead.
 func (*Pass) Descriptor() ([]byte, []int) {
-	return file_avalanche_v1_game_proto_rawDescGZIP(), []int{4}
+	return file_avalanche_v1_game_proto_rawDescGZIP(), []int{3}
 }
 
 // Resign is the move of leaving the game.
@@ -863,7 +760,7 @@ type Resign struct {
 
 func (x *Resign) Reset() {
 	*x = Resign{}
-	mi := &file_avalanche_v1_game_proto_msgTypes[5]
+	mi := &file_avalanche_v1_game_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -875,7 +772,7 @@ func (x *Resign) String() string {
 func (*Resign) ProtoMessage() {}
 
 func (x *Resign) ProtoReflect() protoreflect.Message {
-	mi := &file_avalanche_v1_game_proto_msgTypes[5]
+	mi := &file_avalanche_v1_game_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -888,7 +785,7 @@ func (x *Resign) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Resign.ProtoReflect.Descriptor instead.
 func (*Resign) Descriptor() ([]byte, []int) {
-	return file_avalanche_v1_game_proto_rawDescGZIP(), []int{5}
+	return file_avalanche_v1_game_proto_rawDescGZIP(), []int{4}
 }
 
 // LegalMove is a move that is accepted now.
@@ -899,14 +796,17 @@ type LegalMove struct {
 	// The same in fields.
 	Move *Move `protobuf:"bytes,2,opt,name=move,proto3" json:"move,omitempty"`
 	// What the move would do; mancala games only.
-	Preview       *SowingSummary `protobuf:"bytes,3,opt,name=preview,proto3" json:"preview,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Preview *SowingSummary `protobuf:"bytes,3,opt,name=preview,proto3" json:"preview,omitempty"`
+	// The chance that it succeeds, in whole percent; only for avoiding, facing and keeping
+	// in the card game. It follows from the card and says nothing about the roll to come.
+	SuccessPercent *int32 `protobuf:"varint,4,opt,name=success_percent,json=successPercent,proto3,oneof" json:"success_percent,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *LegalMove) Reset() {
 	*x = LegalMove{}
-	mi := &file_avalanche_v1_game_proto_msgTypes[6]
+	mi := &file_avalanche_v1_game_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -918,7 +818,7 @@ func (x *LegalMove) String() string {
 func (*LegalMove) ProtoMessage() {}
 
 func (x *LegalMove) ProtoReflect() protoreflect.Message {
-	mi := &file_avalanche_v1_game_proto_msgTypes[6]
+	mi := &file_avalanche_v1_game_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -931,7 +831,7 @@ func (x *LegalMove) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LegalMove.ProtoReflect.Descriptor instead.
 func (*LegalMove) Descriptor() ([]byte, []int) {
-	return file_avalanche_v1_game_proto_rawDescGZIP(), []int{6}
+	return file_avalanche_v1_game_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *LegalMove) GetNotation() string {
@@ -953,6 +853,13 @@ func (x *LegalMove) GetPreview() *SowingSummary {
 		return x.Preview
 	}
 	return nil
+}
+
+func (x *LegalMove) GetSuccessPercent() int32 {
+	if x != nil && x.SuccessPercent != nil {
+		return *x.SuccessPercent
+	}
+	return 0
 }
 
 // GameOptions are the choices of creation.
@@ -979,7 +886,7 @@ type GameOptions struct {
 
 func (x *GameOptions) Reset() {
 	*x = GameOptions{}
-	mi := &file_avalanche_v1_game_proto_msgTypes[7]
+	mi := &file_avalanche_v1_game_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -991,7 +898,7 @@ func (x *GameOptions) String() string {
 func (*GameOptions) ProtoMessage() {}
 
 func (x *GameOptions) ProtoReflect() protoreflect.Message {
-	mi := &file_avalanche_v1_game_proto_msgTypes[7]
+	mi := &file_avalanche_v1_game_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1004,7 +911,7 @@ func (x *GameOptions) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GameOptions.ProtoReflect.Descriptor instead.
 func (*GameOptions) Descriptor() ([]byte, []int) {
-	return file_avalanche_v1_game_proto_rawDescGZIP(), []int{7}
+	return file_avalanche_v1_game_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *GameOptions) GetFamily() isGameOptions_Family {
@@ -1098,6 +1005,21 @@ type Event struct {
 	//	*Event_StonesCaptured
 	//	*Event_SowingSummary
 	//	*Event_StonesSwept
+	//	*Event_DieRolled
+	//	*Event_DeckReshuffled
+	//	*Event_CardRevealed
+	//	*Event_CardMoved
+	//	*Event_AvalancheStarted
+	//	*Event_CardsPassed
+	//	*Event_EncounterResolved
+	//	*Event_EncounterUnpayable
+	//	*Event_TargetChosen
+	//	*Event_LivesChanged
+	//	*Event_SkipImposed
+	//	*Event_TurnSkipped
+	//	*Event_ExtraRevealGranted
+	//	*Event_ExtraRevealTaken
+	//	*Event_EffectLapsed
 	Kind          isEvent_Kind `protobuf_oneof:"kind"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1105,7 +1027,7 @@ type Event struct {
 
 func (x *Event) Reset() {
 	*x = Event{}
-	mi := &file_avalanche_v1_game_proto_msgTypes[8]
+	mi := &file_avalanche_v1_game_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1117,7 +1039,7 @@ func (x *Event) String() string {
 func (*Event) ProtoMessage() {}
 
 func (x *Event) ProtoReflect() protoreflect.Message {
-	mi := &file_avalanche_v1_game_proto_msgTypes[8]
+	mi := &file_avalanche_v1_game_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1130,7 +1052,7 @@ func (x *Event) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Event.ProtoReflect.Descriptor instead.
 func (*Event) Descriptor() ([]byte, []int) {
-	return file_avalanche_v1_game_proto_rawDescGZIP(), []int{8}
+	return file_avalanche_v1_game_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Event) GetKind() isEvent_Kind {
@@ -1311,6 +1233,141 @@ func (x *Event) GetStonesSwept() *StonesSwept {
 	return nil
 }
 
+func (x *Event) GetDieRolled() *DieRolled {
+	if x != nil {
+		if x, ok := x.Kind.(*Event_DieRolled); ok {
+			return x.DieRolled
+		}
+	}
+	return nil
+}
+
+func (x *Event) GetDeckReshuffled() *DeckReshuffled {
+	if x != nil {
+		if x, ok := x.Kind.(*Event_DeckReshuffled); ok {
+			return x.DeckReshuffled
+		}
+	}
+	return nil
+}
+
+func (x *Event) GetCardRevealed() *CardRevealed {
+	if x != nil {
+		if x, ok := x.Kind.(*Event_CardRevealed); ok {
+			return x.CardRevealed
+		}
+	}
+	return nil
+}
+
+func (x *Event) GetCardMoved() *CardMoved {
+	if x != nil {
+		if x, ok := x.Kind.(*Event_CardMoved); ok {
+			return x.CardMoved
+		}
+	}
+	return nil
+}
+
+func (x *Event) GetAvalancheStarted() *AvalancheStarted {
+	if x != nil {
+		if x, ok := x.Kind.(*Event_AvalancheStarted); ok {
+			return x.AvalancheStarted
+		}
+	}
+	return nil
+}
+
+func (x *Event) GetCardsPassed() *CardsPassed {
+	if x != nil {
+		if x, ok := x.Kind.(*Event_CardsPassed); ok {
+			return x.CardsPassed
+		}
+	}
+	return nil
+}
+
+func (x *Event) GetEncounterResolved() *EncounterResolved {
+	if x != nil {
+		if x, ok := x.Kind.(*Event_EncounterResolved); ok {
+			return x.EncounterResolved
+		}
+	}
+	return nil
+}
+
+func (x *Event) GetEncounterUnpayable() *EncounterUnpayable {
+	if x != nil {
+		if x, ok := x.Kind.(*Event_EncounterUnpayable); ok {
+			return x.EncounterUnpayable
+		}
+	}
+	return nil
+}
+
+func (x *Event) GetTargetChosen() *TargetChosen {
+	if x != nil {
+		if x, ok := x.Kind.(*Event_TargetChosen); ok {
+			return x.TargetChosen
+		}
+	}
+	return nil
+}
+
+func (x *Event) GetLivesChanged() *LivesChanged {
+	if x != nil {
+		if x, ok := x.Kind.(*Event_LivesChanged); ok {
+			return x.LivesChanged
+		}
+	}
+	return nil
+}
+
+func (x *Event) GetSkipImposed() *SkipImposed {
+	if x != nil {
+		if x, ok := x.Kind.(*Event_SkipImposed); ok {
+			return x.SkipImposed
+		}
+	}
+	return nil
+}
+
+func (x *Event) GetTurnSkipped() *TurnSkipped {
+	if x != nil {
+		if x, ok := x.Kind.(*Event_TurnSkipped); ok {
+			return x.TurnSkipped
+		}
+	}
+	return nil
+}
+
+func (x *Event) GetExtraRevealGranted() *ExtraRevealGranted {
+	if x != nil {
+		if x, ok := x.Kind.(*Event_ExtraRevealGranted); ok {
+			return x.ExtraRevealGranted
+		}
+	}
+	return nil
+}
+
+func (x *Event) GetExtraRevealTaken() *ExtraRevealTaken {
+	if x != nil {
+		if x, ok := x.Kind.(*Event_ExtraRevealTaken); ok {
+			return x.ExtraRevealTaken
+		}
+	}
+	return nil
+}
+
+func (x *Event) GetEffectLapsed() *EffectLapsed {
+	if x != nil {
+		if x, ok := x.Kind.(*Event_EffectLapsed); ok {
+			return x.EffectLapsed
+		}
+	}
+	return nil
+}
+
 type isEvent_Kind interface {
 	isEvent_Kind()
 }
@@ -1410,6 +1467,81 @@ type Event_StonesSwept struct {
 	StonesSwept *StonesSwept `protobuf:"bytes,43,opt,name=stones_swept,json=stonesSwept,proto3,oneof"`
 }
 
+type Event_DieRolled struct {
+	// A die was rolled.
+	DieRolled *DieRolled `protobuf:"bytes,60,opt,name=die_rolled,json=dieRolled,proto3,oneof"`
+}
+
+type Event_DeckReshuffled struct {
+	// The discard pile became the draw pile.
+	DeckReshuffled *DeckReshuffled `protobuf:"bytes,61,opt,name=deck_reshuffled,json=deckReshuffled,proto3,oneof"`
+}
+
+type Event_CardRevealed struct {
+	// A card was turned over.
+	CardRevealed *CardRevealed `protobuf:"bytes,62,opt,name=card_revealed,json=cardRevealed,proto3,oneof"`
+}
+
+type Event_CardMoved struct {
+	// A card changed its place.
+	CardMoved *CardMoved `protobuf:"bytes,63,opt,name=card_moved,json=cardMoved,proto3,oneof"`
+}
+
+type Event_AvalancheStarted struct {
+	// An Avalanche goes down.
+	AvalancheStarted *AvalancheStarted `protobuf:"bytes,64,opt,name=avalanche_started,json=avalancheStarted,proto3,oneof"`
+}
+
+type Event_CardsPassed struct {
+	// An Avalanche passed Encounters on.
+	CardsPassed *CardsPassed `protobuf:"bytes,65,opt,name=cards_passed,json=cardsPassed,proto3,oneof"`
+}
+
+type Event_EncounterResolved struct {
+	// An attempt at an Encounter ended.
+	EncounterResolved *EncounterResolved `protobuf:"bytes,66,opt,name=encounter_resolved,json=encounterResolved,proto3,oneof"`
+}
+
+type Event_EncounterUnpayable struct {
+	// An Encounter asked for lives that the player does not have.
+	EncounterUnpayable *EncounterUnpayable `protobuf:"bytes,67,opt,name=encounter_unpayable,json=encounterUnpayable,proto3,oneof"`
+}
+
+type Event_TargetChosen struct {
+	// A rival was chosen.
+	TargetChosen *TargetChosen `protobuf:"bytes,68,opt,name=target_chosen,json=targetChosen,proto3,oneof"`
+}
+
+type Event_LivesChanged struct {
+	// Lives were gained or lost.
+	LivesChanged *LivesChanged `protobuf:"bytes,69,opt,name=lives_changed,json=livesChanged,proto3,oneof"`
+}
+
+type Event_SkipImposed struct {
+	// A turn will be skipped.
+	SkipImposed *SkipImposed `protobuf:"bytes,70,opt,name=skip_imposed,json=skipImposed,proto3,oneof"`
+}
+
+type Event_TurnSkipped struct {
+	// A turn was skipped.
+	TurnSkipped *TurnSkipped `protobuf:"bytes,71,opt,name=turn_skipped,json=turnSkipped,proto3,oneof"`
+}
+
+type Event_ExtraRevealGranted struct {
+	// A player may reveal once more.
+	ExtraRevealGranted *ExtraRevealGranted `protobuf:"bytes,72,opt,name=extra_reveal_granted,json=extraRevealGranted,proto3,oneof"`
+}
+
+type Event_ExtraRevealTaken struct {
+	// A player is to reveal once more.
+	ExtraRevealTaken *ExtraRevealTaken `protobuf:"bytes,73,opt,name=extra_reveal_taken,json=extraRevealTaken,proto3,oneof"`
+}
+
+type Event_EffectLapsed struct {
+	// An effect changed nothing.
+	EffectLapsed *EffectLapsed `protobuf:"bytes,74,opt,name=effect_lapsed,json=effectLapsed,proto3,oneof"`
+}
+
 func (*Event_TurnStarted) isEvent_Kind() {}
 
 func (*Event_SeatPassed) isEvent_Kind() {}
@@ -1448,6 +1580,36 @@ func (*Event_SowingSummary) isEvent_Kind() {}
 
 func (*Event_StonesSwept) isEvent_Kind() {}
 
+func (*Event_DieRolled) isEvent_Kind() {}
+
+func (*Event_DeckReshuffled) isEvent_Kind() {}
+
+func (*Event_CardRevealed) isEvent_Kind() {}
+
+func (*Event_CardMoved) isEvent_Kind() {}
+
+func (*Event_AvalancheStarted) isEvent_Kind() {}
+
+func (*Event_CardsPassed) isEvent_Kind() {}
+
+func (*Event_EncounterResolved) isEvent_Kind() {}
+
+func (*Event_EncounterUnpayable) isEvent_Kind() {}
+
+func (*Event_TargetChosen) isEvent_Kind() {}
+
+func (*Event_LivesChanged) isEvent_Kind() {}
+
+func (*Event_SkipImposed) isEvent_Kind() {}
+
+func (*Event_TurnSkipped) isEvent_Kind() {}
+
+func (*Event_ExtraRevealGranted) isEvent_Kind() {}
+
+func (*Event_ExtraRevealTaken) isEvent_Kind() {}
+
+func (*Event_EffectLapsed) isEvent_Kind() {}
+
 // TurnStarted says that a seat's turn began.
 type TurnStarted struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1459,7 +1621,7 @@ type TurnStarted struct {
 
 func (x *TurnStarted) Reset() {
 	*x = TurnStarted{}
-	mi := &file_avalanche_v1_game_proto_msgTypes[9]
+	mi := &file_avalanche_v1_game_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1471,7 +1633,7 @@ func (x *TurnStarted) String() string {
 func (*TurnStarted) ProtoMessage() {}
 
 func (x *TurnStarted) ProtoReflect() protoreflect.Message {
-	mi := &file_avalanche_v1_game_proto_msgTypes[9]
+	mi := &file_avalanche_v1_game_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1484,7 +1646,7 @@ func (x *TurnStarted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TurnStarted.ProtoReflect.Descriptor instead.
 func (*TurnStarted) Descriptor() ([]byte, []int) {
-	return file_avalanche_v1_game_proto_rawDescGZIP(), []int{9}
+	return file_avalanche_v1_game_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *TurnStarted) GetSeat() int32 {
@@ -1507,7 +1669,7 @@ type SeatPassed struct {
 
 func (x *SeatPassed) Reset() {
 	*x = SeatPassed{}
-	mi := &file_avalanche_v1_game_proto_msgTypes[10]
+	mi := &file_avalanche_v1_game_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1519,7 +1681,7 @@ func (x *SeatPassed) String() string {
 func (*SeatPassed) ProtoMessage() {}
 
 func (x *SeatPassed) ProtoReflect() protoreflect.Message {
-	mi := &file_avalanche_v1_game_proto_msgTypes[10]
+	mi := &file_avalanche_v1_game_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1532,7 +1694,7 @@ func (x *SeatPassed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SeatPassed.ProtoReflect.Descriptor instead.
 func (*SeatPassed) Descriptor() ([]byte, []int) {
-	return file_avalanche_v1_game_proto_rawDescGZIP(), []int{10}
+	return file_avalanche_v1_game_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *SeatPassed) GetSeat() int32 {
@@ -1562,7 +1724,7 @@ type SeatOut struct {
 
 func (x *SeatOut) Reset() {
 	*x = SeatOut{}
-	mi := &file_avalanche_v1_game_proto_msgTypes[11]
+	mi := &file_avalanche_v1_game_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1574,7 +1736,7 @@ func (x *SeatOut) String() string {
 func (*SeatOut) ProtoMessage() {}
 
 func (x *SeatOut) ProtoReflect() protoreflect.Message {
-	mi := &file_avalanche_v1_game_proto_msgTypes[11]
+	mi := &file_avalanche_v1_game_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1587,7 +1749,7 @@ func (x *SeatOut) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SeatOut.ProtoReflect.Descriptor instead.
 func (*SeatOut) Descriptor() ([]byte, []int) {
-	return file_avalanche_v1_game_proto_rawDescGZIP(), []int{11}
+	return file_avalanche_v1_game_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *SeatOut) GetSeat() int32 {
@@ -1619,7 +1781,7 @@ type GameEnded struct {
 
 func (x *GameEnded) Reset() {
 	*x = GameEnded{}
-	mi := &file_avalanche_v1_game_proto_msgTypes[12]
+	mi := &file_avalanche_v1_game_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1631,7 +1793,7 @@ func (x *GameEnded) String() string {
 func (*GameEnded) ProtoMessage() {}
 
 func (x *GameEnded) ProtoReflect() protoreflect.Message {
-	mi := &file_avalanche_v1_game_proto_msgTypes[12]
+	mi := &file_avalanche_v1_game_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1644,7 +1806,7 @@ func (x *GameEnded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GameEnded.ProtoReflect.Descriptor instead.
 func (*GameEnded) Descriptor() ([]byte, []int) {
-	return file_avalanche_v1_game_proto_rawDescGZIP(), []int{12}
+	return file_avalanche_v1_game_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *GameEnded) GetStatus() Game_Status {
@@ -1679,7 +1841,7 @@ type BoardSet struct {
 
 func (x *BoardSet) Reset() {
 	*x = BoardSet{}
-	mi := &file_avalanche_v1_game_proto_msgTypes[13]
+	mi := &file_avalanche_v1_game_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1691,7 +1853,7 @@ func (x *BoardSet) String() string {
 func (*BoardSet) ProtoMessage() {}
 
 func (x *BoardSet) ProtoReflect() protoreflect.Message {
-	mi := &file_avalanche_v1_game_proto_msgTypes[13]
+	mi := &file_avalanche_v1_game_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1704,7 +1866,7 @@ func (x *BoardSet) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BoardSet.ProtoReflect.Descriptor instead.
 func (*BoardSet) Descriptor() ([]byte, []int) {
-	return file_avalanche_v1_game_proto_rawDescGZIP(), []int{13}
+	return file_avalanche_v1_game_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *BoardSet) GetBoard() string {
@@ -1718,7 +1880,7 @@ var File_avalanche_v1_game_proto protoreflect.FileDescriptor
 
 const file_avalanche_v1_game_proto_rawDesc = "" +
 	"\n" +
-	"\x17avalanche/v1/game.proto\x12\favalanche.v1\x1a\x1aavalanche/v1/mancala.proto\x1a\x19avalanche/v1/marble.proto\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/api/field_behavior.proto\"\xb5\a\n" +
+	"\x17avalanche/v1/game.proto\x12\favalanche.v1\x1a\x1aavalanche/v1/mancala.proto\x1a\x19avalanche/v1/marble.proto\x1a\x1eavalanche/v1/shiver_peak.proto\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/api/field_behavior.proto\"\xfc\a\n" +
 	"\x04Game\x12\x1e\n" +
 	"\aruleset\x18\x01 \x01(\tB\x04\xe2A\x01\x03R\aruleset\x12-\n" +
 	"\x0fruleset_version\x18\x02 \x01(\x05B\x04\xe2A\x01\x03R\x0erulesetVersion\x12\x1d\n" +
@@ -1735,7 +1897,9 @@ const file_avalanche_v1_game_proto_rawDesc = "" +
 	"legalMoves\x12 \n" +
 	"\bposition\x18\f \x01(\tB\x04\xe2A\x01\x03R\bposition\x128\n" +
 	"\x06marble\x18\r \x01(\v2\x18.avalanche.v1.MarbleGameB\x04\xe2A\x01\x03H\x00R\x06marble\x12;\n" +
-	"\amancala\x18\x0e \x01(\v2\x19.avalanche.v1.MancalaGameB\x04\xe2A\x01\x03H\x00R\amancala\"E\n" +
+	"\amancala\x18\x0e \x01(\v2\x19.avalanche.v1.MancalaGameB\x04\xe2A\x01\x03H\x00R\amancala\x12E\n" +
+	"\vshiver_peak\x18\x0f \x01(\v2\x1c.avalanche.v1.ShiverPeakGameB\x04\xe2A\x01\x03H\x00R\n" +
+	"shiverPeak\"E\n" +
 	"\x06Status\x12\x16\n" +
 	"\x12STATUS_UNSPECIFIED\x10\x00\x12\x0f\n" +
 	"\vIN_PROGRESS\x10\x01\x12\a\n" +
@@ -1780,34 +1944,22 @@ const file_avalanche_v1_game_proto_rawDesc = "" +
 	"\x04pass\x18\x04 \x01(\v2\x12.avalanche.v1.PassB\x04\xe2A\x01\x01H\x00R\x04pass\x124\n" +
 	"\x06resign\x18\x05 \x01(\v2\x14.avalanche.v1.ResignB\x04\xe2A\x01\x01H\x00R\x06resign\x12+\n" +
 	"\bnotation\x18\x06 \x01(\tB\r\xe2A\x01\x01\xbaH\x06r\x04\x10\x01( H\x00R\bnotationB\r\n" +
-	"\x04kind\x12\x05\xbaH\x02\b\x01\"\xd5\x01\n" +
-	"\n" +
-	"CardAction\x12G\n" +
-	"\x06action\x18\x01 \x01(\x0e2\x1f.avalanche.v1.CardAction.ActionB\x0e\xe2A\x01\x02\xbaH\a\x82\x01\x04\x10\x01 \x00R\x06action\x12%\n" +
-	"\x06target\x18\x02 \x01(\x05B\r\xe2A\x01\x01\xbaH\x06\x1a\x04\x18\b(\x00R\x06target\"W\n" +
-	"\x06Action\x12\x16\n" +
-	"\x12ACTION_UNSPECIFIED\x10\x00\x12\n" +
-	"\n" +
-	"\x06REVEAL\x10\x01\x12\t\n" +
-	"\x05AVOID\x10\x02\x12\b\n" +
-	"\x04FACE\x10\x03\x12\b\n" +
-	"\x04KEEP\x10\x04\x12\n" +
-	"\n" +
-	"\x06TARGET\x10\x05\"\x06\n" +
+	"\x04kind\x12\x05\xbaH\x02\b\x01\"\x06\n" +
 	"\x04Pass\"\b\n" +
-	"\x06Resign\"\x98\x01\n" +
+	"\x06Resign\"\xe0\x01\n" +
 	"\tLegalMove\x12 \n" +
 	"\bnotation\x18\x01 \x01(\tB\x04\xe2A\x01\x03R\bnotation\x12,\n" +
 	"\x04move\x18\x02 \x01(\v2\x12.avalanche.v1.MoveB\x04\xe2A\x01\x03R\x04move\x12;\n" +
-	"\apreview\x18\x03 \x01(\v2\x1b.avalanche.v1.SowingSummaryB\x04\xe2A\x01\x03R\apreview\"\x90\x02\n" +
+	"\apreview\x18\x03 \x01(\v2\x1b.avalanche.v1.SowingSummaryB\x04\xe2A\x01\x03R\apreview\x122\n" +
+	"\x0fsuccess_percent\x18\x04 \x01(\x05B\x04\xe2A\x01\x03H\x00R\x0esuccessPercent\x88\x01\x01B\x12\n" +
+	"\x10_success_percent\"\x90\x02\n" +
 	"\vGameOptions\x12;\n" +
 	"\x06marble\x18\x01 \x01(\v2\x1b.avalanche.v1.MarbleOptionsB\x04\xe2A\x01\x01H\x00R\x06marble\x12>\n" +
 	"\amancala\x18\x02 \x01(\v2\x1c.avalanche.v1.MancalaOptionsB\x04\xe2A\x01\x01H\x00R\amancala\x12(\n" +
 	"\bposition\x18\x03 \x01(\tB\f\xe2A\x01\x01\xbaH\x05r\x03(\x80\bR\bposition\x12'\n" +
 	"\fsealed_seats\x18\x04 \x01(\bB\x04\xe2A\x01\x01R\vsealedSeats\x12'\n" +
 	"\fcustom_start\x18\x05 \x01(\bB\x04\xe2A\x01\x03R\vcustomStartB\b\n" +
-	"\x06family\"\xc2\n" +
-	"\n" +
+	"\x06family\"\xc1\x13\n" +
 	"\x05Event\x12D\n" +
 	"\fturn_started\x18\x01 \x01(\v2\x19.avalanche.v1.TurnStartedB\x04\xe2A\x01\x03H\x00R\vturnStarted\x12A\n" +
 	"\vseat_passed\x18\x02 \x01(\v2\x18.avalanche.v1.SeatPassedB\x04\xe2A\x01\x03H\x00R\n" +
@@ -1832,7 +1984,24 @@ const file_avalanche_v1_game_proto_rawDesc = "" +
 	"\blap_sown\x18( \x01(\v2\x15.avalanche.v1.LapSownB\x04\xe2A\x01\x03H\x00R\alapSown\x12M\n" +
 	"\x0fstones_captured\x18) \x01(\v2\x1c.avalanche.v1.StonesCapturedB\x04\xe2A\x01\x03H\x00R\x0estonesCaptured\x12J\n" +
 	"\x0esowing_summary\x18* \x01(\v2\x1b.avalanche.v1.SowingSummaryB\x04\xe2A\x01\x03H\x00R\rsowingSummary\x12D\n" +
-	"\fstones_swept\x18+ \x01(\v2\x19.avalanche.v1.StonesSweptB\x04\xe2A\x01\x03H\x00R\vstonesSweptB\x06\n" +
+	"\fstones_swept\x18+ \x01(\v2\x19.avalanche.v1.StonesSweptB\x04\xe2A\x01\x03H\x00R\vstonesSwept\x12>\n" +
+	"\n" +
+	"die_rolled\x18< \x01(\v2\x17.avalanche.v1.DieRolledB\x04\xe2A\x01\x03H\x00R\tdieRolled\x12M\n" +
+	"\x0fdeck_reshuffled\x18= \x01(\v2\x1c.avalanche.v1.DeckReshuffledB\x04\xe2A\x01\x03H\x00R\x0edeckReshuffled\x12G\n" +
+	"\rcard_revealed\x18> \x01(\v2\x1a.avalanche.v1.CardRevealedB\x04\xe2A\x01\x03H\x00R\fcardRevealed\x12>\n" +
+	"\n" +
+	"card_moved\x18? \x01(\v2\x17.avalanche.v1.CardMovedB\x04\xe2A\x01\x03H\x00R\tcardMoved\x12S\n" +
+	"\x11avalanche_started\x18@ \x01(\v2\x1e.avalanche.v1.AvalancheStartedB\x04\xe2A\x01\x03H\x00R\x10avalancheStarted\x12D\n" +
+	"\fcards_passed\x18A \x01(\v2\x19.avalanche.v1.CardsPassedB\x04\xe2A\x01\x03H\x00R\vcardsPassed\x12V\n" +
+	"\x12encounter_resolved\x18B \x01(\v2\x1f.avalanche.v1.EncounterResolvedB\x04\xe2A\x01\x03H\x00R\x11encounterResolved\x12Y\n" +
+	"\x13encounter_unpayable\x18C \x01(\v2 .avalanche.v1.EncounterUnpayableB\x04\xe2A\x01\x03H\x00R\x12encounterUnpayable\x12G\n" +
+	"\rtarget_chosen\x18D \x01(\v2\x1a.avalanche.v1.TargetChosenB\x04\xe2A\x01\x03H\x00R\ftargetChosen\x12G\n" +
+	"\rlives_changed\x18E \x01(\v2\x1a.avalanche.v1.LivesChangedB\x04\xe2A\x01\x03H\x00R\flivesChanged\x12D\n" +
+	"\fskip_imposed\x18F \x01(\v2\x19.avalanche.v1.SkipImposedB\x04\xe2A\x01\x03H\x00R\vskipImposed\x12D\n" +
+	"\fturn_skipped\x18G \x01(\v2\x19.avalanche.v1.TurnSkippedB\x04\xe2A\x01\x03H\x00R\vturnSkipped\x12Z\n" +
+	"\x14extra_reveal_granted\x18H \x01(\v2 .avalanche.v1.ExtraRevealGrantedB\x04\xe2A\x01\x03H\x00R\x12extraRevealGranted\x12T\n" +
+	"\x12extra_reveal_taken\x18I \x01(\v2\x1e.avalanche.v1.ExtraRevealTakenB\x04\xe2A\x01\x03H\x00R\x10extraRevealTaken\x12G\n" +
+	"\reffect_lapsed\x18J \x01(\v2\x1a.avalanche.v1.EffectLapsedB\x04\xe2A\x01\x03H\x00R\feffectLapsedB\x06\n" +
 	"\x04kind\"'\n" +
 	"\vTurnStarted\x12\x18\n" +
 	"\x04seat\x18\x01 \x01(\x05B\x04\xe2A\x01\x03R\x04seat\"J\n" +
@@ -1867,73 +2036,88 @@ func file_avalanche_v1_game_proto_rawDescGZIP() []byte {
 	return file_avalanche_v1_game_proto_rawDescData
 }
 
-var file_avalanche_v1_game_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
-var file_avalanche_v1_game_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
+var file_avalanche_v1_game_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
+var file_avalanche_v1_game_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
 var file_avalanche_v1_game_proto_goTypes = []any{
-	(Game_Status)(0),        // 0: avalanche.v1.Game.Status
-	(Game_Ending)(0),        // 1: avalanche.v1.Game.Ending
-	(Turn_Phase)(0),         // 2: avalanche.v1.Turn.Phase
-	(CardAction_Action)(0),  // 3: avalanche.v1.CardAction.Action
-	(SeatOut_Cause)(0),      // 4: avalanche.v1.SeatOut.Cause
-	(*Game)(nil),            // 5: avalanche.v1.Game
-	(*Turn)(nil),            // 6: avalanche.v1.Turn
-	(*Move)(nil),            // 7: avalanche.v1.Move
-	(*CardAction)(nil),      // 8: avalanche.v1.CardAction
-	(*Pass)(nil),            // 9: avalanche.v1.Pass
-	(*Resign)(nil),          // 10: avalanche.v1.Resign
-	(*LegalMove)(nil),       // 11: avalanche.v1.LegalMove
-	(*GameOptions)(nil),     // 12: avalanche.v1.GameOptions
-	(*Event)(nil),           // 13: avalanche.v1.Event
-	(*TurnStarted)(nil),     // 14: avalanche.v1.TurnStarted
-	(*SeatPassed)(nil),      // 15: avalanche.v1.SeatPassed
-	(*SeatOut)(nil),         // 16: avalanche.v1.SeatOut
-	(*GameEnded)(nil),       // 17: avalanche.v1.GameEnded
-	(*BoardSet)(nil),        // 18: avalanche.v1.BoardSet
-	(*MarbleGame)(nil),      // 19: avalanche.v1.MarbleGame
-	(*MancalaGame)(nil),     // 20: avalanche.v1.MancalaGame
-	(*MarbleDrop)(nil),      // 21: avalanche.v1.MarbleDrop
-	(*Sow)(nil),             // 22: avalanche.v1.Sow
-	(*SowingSummary)(nil),   // 23: avalanche.v1.SowingSummary
-	(*MarbleOptions)(nil),   // 24: avalanche.v1.MarbleOptions
-	(*MancalaOptions)(nil),  // 25: avalanche.v1.MancalaOptions
-	(*CardDealt)(nil),       // 26: avalanche.v1.CardDealt
-	(*MarbleDropped)(nil),   // 27: avalanche.v1.MarbleDropped
-	(*GateFlipped)(nil),     // 28: avalanche.v1.GateFlipped
-	(*GateLoaded)(nil),      // 29: avalanche.v1.GateLoaded
-	(*MarbleShunted)(nil),   // 30: avalanche.v1.MarbleShunted
-	(*MarbleReleased)(nil),  // 31: avalanche.v1.MarbleReleased
-	(*MarbleExited)(nil),    // 32: avalanche.v1.MarbleExited
-	(*HoleFilled)(nil),      // 33: avalanche.v1.HoleFilled
-	(*MarblesMoved)(nil),    // 34: avalanche.v1.MarblesMoved
-	(*MarbleTakenBack)(nil), // 35: avalanche.v1.MarbleTakenBack
-	(*LapSown)(nil),         // 36: avalanche.v1.LapSown
-	(*StonesCaptured)(nil),  // 37: avalanche.v1.StonesCaptured
-	(*StonesSwept)(nil),     // 38: avalanche.v1.StonesSwept
+	(Game_Status)(0),           // 0: avalanche.v1.Game.Status
+	(Game_Ending)(0),           // 1: avalanche.v1.Game.Ending
+	(Turn_Phase)(0),            // 2: avalanche.v1.Turn.Phase
+	(SeatOut_Cause)(0),         // 3: avalanche.v1.SeatOut.Cause
+	(*Game)(nil),               // 4: avalanche.v1.Game
+	(*Turn)(nil),               // 5: avalanche.v1.Turn
+	(*Move)(nil),               // 6: avalanche.v1.Move
+	(*Pass)(nil),               // 7: avalanche.v1.Pass
+	(*Resign)(nil),             // 8: avalanche.v1.Resign
+	(*LegalMove)(nil),          // 9: avalanche.v1.LegalMove
+	(*GameOptions)(nil),        // 10: avalanche.v1.GameOptions
+	(*Event)(nil),              // 11: avalanche.v1.Event
+	(*TurnStarted)(nil),        // 12: avalanche.v1.TurnStarted
+	(*SeatPassed)(nil),         // 13: avalanche.v1.SeatPassed
+	(*SeatOut)(nil),            // 14: avalanche.v1.SeatOut
+	(*GameEnded)(nil),          // 15: avalanche.v1.GameEnded
+	(*BoardSet)(nil),           // 16: avalanche.v1.BoardSet
+	(*MarbleGame)(nil),         // 17: avalanche.v1.MarbleGame
+	(*MancalaGame)(nil),        // 18: avalanche.v1.MancalaGame
+	(*ShiverPeakGame)(nil),     // 19: avalanche.v1.ShiverPeakGame
+	(*MarbleDrop)(nil),         // 20: avalanche.v1.MarbleDrop
+	(*Sow)(nil),                // 21: avalanche.v1.Sow
+	(*CardAction)(nil),         // 22: avalanche.v1.CardAction
+	(*SowingSummary)(nil),      // 23: avalanche.v1.SowingSummary
+	(*MarbleOptions)(nil),      // 24: avalanche.v1.MarbleOptions
+	(*MancalaOptions)(nil),     // 25: avalanche.v1.MancalaOptions
+	(*CardDealt)(nil),          // 26: avalanche.v1.CardDealt
+	(*MarbleDropped)(nil),      // 27: avalanche.v1.MarbleDropped
+	(*GateFlipped)(nil),        // 28: avalanche.v1.GateFlipped
+	(*GateLoaded)(nil),         // 29: avalanche.v1.GateLoaded
+	(*MarbleShunted)(nil),      // 30: avalanche.v1.MarbleShunted
+	(*MarbleReleased)(nil),     // 31: avalanche.v1.MarbleReleased
+	(*MarbleExited)(nil),       // 32: avalanche.v1.MarbleExited
+	(*HoleFilled)(nil),         // 33: avalanche.v1.HoleFilled
+	(*MarblesMoved)(nil),       // 34: avalanche.v1.MarblesMoved
+	(*MarbleTakenBack)(nil),    // 35: avalanche.v1.MarbleTakenBack
+	(*LapSown)(nil),            // 36: avalanche.v1.LapSown
+	(*StonesCaptured)(nil),     // 37: avalanche.v1.StonesCaptured
+	(*StonesSwept)(nil),        // 38: avalanche.v1.StonesSwept
+	(*DieRolled)(nil),          // 39: avalanche.v1.DieRolled
+	(*DeckReshuffled)(nil),     // 40: avalanche.v1.DeckReshuffled
+	(*CardRevealed)(nil),       // 41: avalanche.v1.CardRevealed
+	(*CardMoved)(nil),          // 42: avalanche.v1.CardMoved
+	(*AvalancheStarted)(nil),   // 43: avalanche.v1.AvalancheStarted
+	(*CardsPassed)(nil),        // 44: avalanche.v1.CardsPassed
+	(*EncounterResolved)(nil),  // 45: avalanche.v1.EncounterResolved
+	(*EncounterUnpayable)(nil), // 46: avalanche.v1.EncounterUnpayable
+	(*TargetChosen)(nil),       // 47: avalanche.v1.TargetChosen
+	(*LivesChanged)(nil),       // 48: avalanche.v1.LivesChanged
+	(*SkipImposed)(nil),        // 49: avalanche.v1.SkipImposed
+	(*TurnSkipped)(nil),        // 50: avalanche.v1.TurnSkipped
+	(*ExtraRevealGranted)(nil), // 51: avalanche.v1.ExtraRevealGranted
+	(*ExtraRevealTaken)(nil),   // 52: avalanche.v1.ExtraRevealTaken
+	(*EffectLapsed)(nil),       // 53: avalanche.v1.EffectLapsed
 }
 var file_avalanche_v1_game_proto_depIdxs = []int32{
-	12, // 0: avalanche.v1.Game.options:type_name -> avalanche.v1.GameOptions
-	6,  // 1: avalanche.v1.Game.turn:type_name -> avalanche.v1.Turn
+	10, // 0: avalanche.v1.Game.options:type_name -> avalanche.v1.GameOptions
+	5,  // 1: avalanche.v1.Game.turn:type_name -> avalanche.v1.Turn
 	0,  // 2: avalanche.v1.Game.status:type_name -> avalanche.v1.Game.Status
 	1,  // 3: avalanche.v1.Game.ended:type_name -> avalanche.v1.Game.Ending
-	11, // 4: avalanche.v1.Game.legal_moves:type_name -> avalanche.v1.LegalMove
-	19, // 5: avalanche.v1.Game.marble:type_name -> avalanche.v1.MarbleGame
-	20, // 6: avalanche.v1.Game.mancala:type_name -> avalanche.v1.MancalaGame
-	2,  // 7: avalanche.v1.Turn.phase:type_name -> avalanche.v1.Turn.Phase
-	21, // 8: avalanche.v1.Move.drop:type_name -> avalanche.v1.MarbleDrop
-	22, // 9: avalanche.v1.Move.sow:type_name -> avalanche.v1.Sow
-	8,  // 10: avalanche.v1.Move.card:type_name -> avalanche.v1.CardAction
-	9,  // 11: avalanche.v1.Move.pass:type_name -> avalanche.v1.Pass
-	10, // 12: avalanche.v1.Move.resign:type_name -> avalanche.v1.Resign
-	3,  // 13: avalanche.v1.CardAction.action:type_name -> avalanche.v1.CardAction.Action
-	7,  // 14: avalanche.v1.LegalMove.move:type_name -> avalanche.v1.Move
+	9,  // 4: avalanche.v1.Game.legal_moves:type_name -> avalanche.v1.LegalMove
+	17, // 5: avalanche.v1.Game.marble:type_name -> avalanche.v1.MarbleGame
+	18, // 6: avalanche.v1.Game.mancala:type_name -> avalanche.v1.MancalaGame
+	19, // 7: avalanche.v1.Game.shiver_peak:type_name -> avalanche.v1.ShiverPeakGame
+	2,  // 8: avalanche.v1.Turn.phase:type_name -> avalanche.v1.Turn.Phase
+	20, // 9: avalanche.v1.Move.drop:type_name -> avalanche.v1.MarbleDrop
+	21, // 10: avalanche.v1.Move.sow:type_name -> avalanche.v1.Sow
+	22, // 11: avalanche.v1.Move.card:type_name -> avalanche.v1.CardAction
+	7,  // 12: avalanche.v1.Move.pass:type_name -> avalanche.v1.Pass
+	8,  // 13: avalanche.v1.Move.resign:type_name -> avalanche.v1.Resign
+	6,  // 14: avalanche.v1.LegalMove.move:type_name -> avalanche.v1.Move
 	23, // 15: avalanche.v1.LegalMove.preview:type_name -> avalanche.v1.SowingSummary
 	24, // 16: avalanche.v1.GameOptions.marble:type_name -> avalanche.v1.MarbleOptions
 	25, // 17: avalanche.v1.GameOptions.mancala:type_name -> avalanche.v1.MancalaOptions
-	14, // 18: avalanche.v1.Event.turn_started:type_name -> avalanche.v1.TurnStarted
-	15, // 19: avalanche.v1.Event.seat_passed:type_name -> avalanche.v1.SeatPassed
-	16, // 20: avalanche.v1.Event.seat_out:type_name -> avalanche.v1.SeatOut
-	17, // 21: avalanche.v1.Event.game_ended:type_name -> avalanche.v1.GameEnded
-	18, // 22: avalanche.v1.Event.board_set:type_name -> avalanche.v1.BoardSet
+	12, // 18: avalanche.v1.Event.turn_started:type_name -> avalanche.v1.TurnStarted
+	13, // 19: avalanche.v1.Event.seat_passed:type_name -> avalanche.v1.SeatPassed
+	14, // 20: avalanche.v1.Event.seat_out:type_name -> avalanche.v1.SeatOut
+	15, // 21: avalanche.v1.Event.game_ended:type_name -> avalanche.v1.GameEnded
+	16, // 22: avalanche.v1.Event.board_set:type_name -> avalanche.v1.BoardSet
 	26, // 23: avalanche.v1.Event.card_dealt:type_name -> avalanche.v1.CardDealt
 	27, // 24: avalanche.v1.Event.marble_dropped:type_name -> avalanche.v1.MarbleDropped
 	28, // 25: avalanche.v1.Event.gate_flipped:type_name -> avalanche.v1.GateFlipped
@@ -1948,14 +2132,29 @@ var file_avalanche_v1_game_proto_depIdxs = []int32{
 	37, // 34: avalanche.v1.Event.stones_captured:type_name -> avalanche.v1.StonesCaptured
 	23, // 35: avalanche.v1.Event.sowing_summary:type_name -> avalanche.v1.SowingSummary
 	38, // 36: avalanche.v1.Event.stones_swept:type_name -> avalanche.v1.StonesSwept
-	4,  // 37: avalanche.v1.SeatOut.cause:type_name -> avalanche.v1.SeatOut.Cause
-	0,  // 38: avalanche.v1.GameEnded.status:type_name -> avalanche.v1.Game.Status
-	1,  // 39: avalanche.v1.GameEnded.ended:type_name -> avalanche.v1.Game.Ending
-	40, // [40:40] is the sub-list for method output_type
-	40, // [40:40] is the sub-list for method input_type
-	40, // [40:40] is the sub-list for extension type_name
-	40, // [40:40] is the sub-list for extension extendee
-	0,  // [0:40] is the sub-list for field type_name
+	39, // 37: avalanche.v1.Event.die_rolled:type_name -> avalanche.v1.DieRolled
+	40, // 38: avalanche.v1.Event.deck_reshuffled:type_name -> avalanche.v1.DeckReshuffled
+	41, // 39: avalanche.v1.Event.card_revealed:type_name -> avalanche.v1.CardRevealed
+	42, // 40: avalanche.v1.Event.card_moved:type_name -> avalanche.v1.CardMoved
+	43, // 41: avalanche.v1.Event.avalanche_started:type_name -> avalanche.v1.AvalancheStarted
+	44, // 42: avalanche.v1.Event.cards_passed:type_name -> avalanche.v1.CardsPassed
+	45, // 43: avalanche.v1.Event.encounter_resolved:type_name -> avalanche.v1.EncounterResolved
+	46, // 44: avalanche.v1.Event.encounter_unpayable:type_name -> avalanche.v1.EncounterUnpayable
+	47, // 45: avalanche.v1.Event.target_chosen:type_name -> avalanche.v1.TargetChosen
+	48, // 46: avalanche.v1.Event.lives_changed:type_name -> avalanche.v1.LivesChanged
+	49, // 47: avalanche.v1.Event.skip_imposed:type_name -> avalanche.v1.SkipImposed
+	50, // 48: avalanche.v1.Event.turn_skipped:type_name -> avalanche.v1.TurnSkipped
+	51, // 49: avalanche.v1.Event.extra_reveal_granted:type_name -> avalanche.v1.ExtraRevealGranted
+	52, // 50: avalanche.v1.Event.extra_reveal_taken:type_name -> avalanche.v1.ExtraRevealTaken
+	53, // 51: avalanche.v1.Event.effect_lapsed:type_name -> avalanche.v1.EffectLapsed
+	3,  // 52: avalanche.v1.SeatOut.cause:type_name -> avalanche.v1.SeatOut.Cause
+	0,  // 53: avalanche.v1.GameEnded.status:type_name -> avalanche.v1.Game.Status
+	1,  // 54: avalanche.v1.GameEnded.ended:type_name -> avalanche.v1.Game.Ending
+	55, // [55:55] is the sub-list for method output_type
+	55, // [55:55] is the sub-list for method input_type
+	55, // [55:55] is the sub-list for extension type_name
+	55, // [55:55] is the sub-list for extension extendee
+	0,  // [0:55] is the sub-list for field type_name
 }
 
 func init() { file_avalanche_v1_game_proto_init() }
@@ -1965,9 +2164,11 @@ func file_avalanche_v1_game_proto_init() {
 	}
 	file_avalanche_v1_mancala_proto_init()
 	file_avalanche_v1_marble_proto_init()
+	file_avalanche_v1_shiver_peak_proto_init()
 	file_avalanche_v1_game_proto_msgTypes[0].OneofWrappers = []any{
 		(*Game_Marble)(nil),
 		(*Game_Mancala)(nil),
+		(*Game_ShiverPeak)(nil),
 	}
 	file_avalanche_v1_game_proto_msgTypes[2].OneofWrappers = []any{
 		(*Move_Drop)(nil),
@@ -1977,11 +2178,12 @@ func file_avalanche_v1_game_proto_init() {
 		(*Move_Resign)(nil),
 		(*Move_Notation)(nil),
 	}
-	file_avalanche_v1_game_proto_msgTypes[7].OneofWrappers = []any{
+	file_avalanche_v1_game_proto_msgTypes[5].OneofWrappers = []any{}
+	file_avalanche_v1_game_proto_msgTypes[6].OneofWrappers = []any{
 		(*GameOptions_Marble)(nil),
 		(*GameOptions_Mancala)(nil),
 	}
-	file_avalanche_v1_game_proto_msgTypes[8].OneofWrappers = []any{
+	file_avalanche_v1_game_proto_msgTypes[7].OneofWrappers = []any{
 		(*Event_TurnStarted)(nil),
 		(*Event_SeatPassed)(nil),
 		(*Event_SeatOut)(nil),
@@ -2001,14 +2203,29 @@ func file_avalanche_v1_game_proto_init() {
 		(*Event_StonesCaptured)(nil),
 		(*Event_SowingSummary)(nil),
 		(*Event_StonesSwept)(nil),
+		(*Event_DieRolled)(nil),
+		(*Event_DeckReshuffled)(nil),
+		(*Event_CardRevealed)(nil),
+		(*Event_CardMoved)(nil),
+		(*Event_AvalancheStarted)(nil),
+		(*Event_CardsPassed)(nil),
+		(*Event_EncounterResolved)(nil),
+		(*Event_EncounterUnpayable)(nil),
+		(*Event_TargetChosen)(nil),
+		(*Event_LivesChanged)(nil),
+		(*Event_SkipImposed)(nil),
+		(*Event_TurnSkipped)(nil),
+		(*Event_ExtraRevealGranted)(nil),
+		(*Event_ExtraRevealTaken)(nil),
+		(*Event_EffectLapsed)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_avalanche_v1_game_proto_rawDesc), len(file_avalanche_v1_game_proto_rawDesc)),
-			NumEnums:      5,
-			NumMessages:   14,
+			NumEnums:      4,
+			NumMessages:   13,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

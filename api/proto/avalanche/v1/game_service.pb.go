@@ -8,6 +8,7 @@ package avalanchev1
 
 import (
 	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
+	_ "github.com/grpc-ecosystem/grpc-gateway/v2/protoc-gen-openapiv2/options"
 	_ "google.golang.org/genproto/googleapis/api/annotations"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
@@ -1328,7 +1329,7 @@ var File_avalanche_v1_game_service_proto protoreflect.FileDescriptor
 
 const file_avalanche_v1_game_service_proto_rawDesc = "" +
 	"\n" +
-	"\x1favalanche/v1/game_service.proto\x12\favalanche.v1\x1a\x17avalanche/v1/game.proto\x1a\x19avalanche/v1/marble.proto\x1a\x1aavalanche/v1/ruleset.proto\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\"m\n" +
+	"\x1favalanche/v1/game_service.proto\x12\favalanche.v1\x1a\x17avalanche/v1/game.proto\x1a\x19avalanche/v1/marble.proto\x1a\x1aavalanche/v1/ruleset.proto\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a.protoc-gen-openapiv2/options/annotations.proto\"m\n" +
 	"\x13ListRulesetsRequest\x12*\n" +
 	"\tpage_size\x18\x01 \x01(\x05B\r\xe2A\x01\x01\xbaH\x06\x1a\x04\x18d(\x00R\bpageSize\x12*\n" +
 	"\n" +
@@ -1428,7 +1429,9 @@ const file_avalanche_v1_game_service_proto_rawDesc = "" +
 	"\rSimulateMoves\x12\".avalanche.v1.SimulateMovesRequest\x1a#.avalanche.v1.SimulateMovesResponse\"\"\x82\xd3\xe4\x93\x02\x1c:\x01*\"\x17/v1/games:simulateMoves\x12p\n" +
 	"\vInspectGame\x12 .avalanche.v1.InspectGameRequest\x1a!.avalanche.v1.InspectGameResponse\"\x1c\x82\xd3\xe4\x93\x02\x16:\x01*\"\x11/v1/games:inspect\x12l\n" +
 	"\n" +
-	"ReplayGame\x12\x1f.avalanche.v1.ReplayGameRequest\x1a .avalanche.v1.ReplayGameResponse\"\x1b\x82\xd3\xe4\x93\x02\x15:\x01*\"\x10/v1/games:replayB\xba\x01\n" +
+	"ReplayGame\x12\x1f.avalanche.v1.ReplayGameRequest\x1a .avalanche.v1.ReplayGameResponse\"\x1b\x82\xd3\xe4\x93\x02\x15:\x01*\"\x10/v1/games:replayB\xa7\x02\x92Aj\x12h\n" +
+	"\n" +
+	"avalanched\x12VA rules authority for the games called Avalanche: the client carries the signed state.2\x02v1\n" +
 	"\x10com.avalanche.v1B\x10GameServiceProtoP\x01ZCgithub.com/avalanched/avalanched/api/proto/avalanche/v1;avalanchev1\xa2\x02\x03AXX\xaa\x02\fAvalanche.V1\xca\x02\fAvalanche\\V1\xe2\x02\x18Avalanche\\V1\\GPBMetadata\xea\x02\rAvalanche::V1b\x06proto3"
 
 var (

@@ -1175,7 +1175,7 @@ func (x *CardDealt) GetCard() *MarbleGame_Card {
 	return nil
 }
 
-// HoleFilled says that a marble was put on a card.
+// HoleFilled says that a marble was taken from the bottom of the board and put on a card.
 type HoleFilled struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The card's owner.
@@ -1246,7 +1246,8 @@ type MarblesMoved struct {
 	From MarblesMoved_Place `protobuf:"varint,1,opt,name=from,proto3,enum=avalanche.v1.MarblesMoved_Place" json:"from,omitempty"`
 	// Where they lie now.
 	To MarblesMoved_Place `protobuf:"varint,2,opt,name=to,proto3,enum=avalanche.v1.MarblesMoved_Place" json:"to,omitempty"`
-	// The player whose hand or card is meant; 0 if neither is.
+	// The player whose hand or card is meant, or else the one whose turn it is; 0 when a
+	// start is set up.
 	Seat int32 `protobuf:"varint,3,opt,name=seat,proto3" json:"seat,omitempty"`
 	// The marbles.
 	Marbles       *Marbles `protobuf:"bytes,4,opt,name=marbles,proto3" json:"marbles,omitempty"`

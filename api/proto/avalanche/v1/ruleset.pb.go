@@ -112,6 +112,7 @@ type Ruleset struct {
 	//
 	//	*Ruleset_Marble
 	//	*Ruleset_Mancala
+	//	*Ruleset_ShiverPeak
 	Parameters    isRuleset_Parameters `protobuf_oneof:"parameters"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -256,6 +257,15 @@ func (x *Ruleset) GetMancala() *MancalaParameters {
 	return nil
 }
 
+func (x *Ruleset) GetShiverPeak() *ShiverPeakParameters {
+	if x != nil {
+		if x, ok := x.Parameters.(*Ruleset_ShiverPeak); ok {
+			return x.ShiverPeak
+		}
+	}
+	return nil
+}
+
 type isRuleset_Parameters interface {
 	isRuleset_Parameters()
 }
@@ -270,9 +280,16 @@ type Ruleset_Mancala struct {
 	Mancala *MancalaParameters `protobuf:"bytes,14,opt,name=mancala,proto3,oneof"`
 }
 
+type Ruleset_ShiverPeak struct {
+	// The card game.
+	ShiverPeak *ShiverPeakParameters `protobuf:"bytes,15,opt,name=shiver_peak,json=shiverPeak,proto3,oneof"`
+}
+
 func (*Ruleset_Marble) isRuleset_Parameters() {}
 
 func (*Ruleset_Mancala) isRuleset_Parameters() {}
+
+func (*Ruleset_ShiverPeak) isRuleset_Parameters() {}
 
 // HouseRule is a variation of the rules, off by default.
 type HouseRule struct {
@@ -406,7 +423,7 @@ var File_avalanche_v1_ruleset_proto protoreflect.FileDescriptor
 
 const file_avalanche_v1_ruleset_proto_rawDesc = "" +
 	"\n" +
-	"\x1aavalanche/v1/ruleset.proto\x12\favalanche.v1\x1a\x1aavalanche/v1/mancala.proto\x1a\x1fgoogle/api/field_behavior.proto\"\xc2\x05\n" +
+	"\x1aavalanche/v1/ruleset.proto\x12\favalanche.v1\x1a\x1aavalanche/v1/mancala.proto\x1a\x1eavalanche/v1/shiver_peak.proto\x1a\x1fgoogle/api/field_behavior.proto\"\x8f\x06\n" +
 	"\aRuleset\x12\x1e\n" +
 	"\aruleset\x18\x01 \x01(\tB\x04\xe2A\x01\x03R\aruleset\x12\x1e\n" +
 	"\aversion\x18\x02 \x01(\x05B\x04\xe2A\x01\x03R\aversion\x12:\n" +
@@ -425,7 +442,9 @@ const file_avalanche_v1_ruleset_proto_rawDesc = "" +
 	"houseRules\x12,\n" +
 	"\x0fchance_in_moves\x18\f \x01(\bB\x04\xe2A\x01\x03R\rchanceInMoves\x12>\n" +
 	"\x06marble\x18\r \x01(\v2\x1e.avalanche.v1.MarbleParametersB\x04\xe2A\x01\x03H\x00R\x06marble\x12A\n" +
-	"\amancala\x18\x0e \x01(\v2\x1f.avalanche.v1.MancalaParametersB\x04\xe2A\x01\x03H\x00R\amancala\"J\n" +
+	"\amancala\x18\x0e \x01(\v2\x1f.avalanche.v1.MancalaParametersB\x04\xe2A\x01\x03H\x00R\amancala\x12K\n" +
+	"\vshiver_peak\x18\x0f \x01(\v2\".avalanche.v1.ShiverPeakParametersB\x04\xe2A\x01\x03H\x00R\n" +
+	"shiverPeak\"J\n" +
 	"\x06Family\x12\x16\n" +
 	"\x12FAMILY_UNSPECIFIED\x10\x00\x12\n" +
 	"\n" +
@@ -460,22 +479,24 @@ func file_avalanche_v1_ruleset_proto_rawDescGZIP() []byte {
 var file_avalanche_v1_ruleset_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
 var file_avalanche_v1_ruleset_proto_msgTypes = make([]protoimpl.MessageInfo, 3)
 var file_avalanche_v1_ruleset_proto_goTypes = []any{
-	(Ruleset_Family)(0),       // 0: avalanche.v1.Ruleset.Family
-	(*Ruleset)(nil),           // 1: avalanche.v1.Ruleset
-	(*HouseRule)(nil),         // 2: avalanche.v1.HouseRule
-	(*MarbleParameters)(nil),  // 3: avalanche.v1.MarbleParameters
-	(*MancalaParameters)(nil), // 4: avalanche.v1.MancalaParameters
+	(Ruleset_Family)(0),          // 0: avalanche.v1.Ruleset.Family
+	(*Ruleset)(nil),              // 1: avalanche.v1.Ruleset
+	(*HouseRule)(nil),            // 2: avalanche.v1.HouseRule
+	(*MarbleParameters)(nil),     // 3: avalanche.v1.MarbleParameters
+	(*MancalaParameters)(nil),    // 4: avalanche.v1.MancalaParameters
+	(*ShiverPeakParameters)(nil), // 5: avalanche.v1.ShiverPeakParameters
 }
 var file_avalanche_v1_ruleset_proto_depIdxs = []int32{
 	0, // 0: avalanche.v1.Ruleset.family:type_name -> avalanche.v1.Ruleset.Family
 	2, // 1: avalanche.v1.Ruleset.house_rules:type_name -> avalanche.v1.HouseRule
 	3, // 2: avalanche.v1.Ruleset.marble:type_name -> avalanche.v1.MarbleParameters
 	4, // 3: avalanche.v1.Ruleset.mancala:type_name -> avalanche.v1.MancalaParameters
-	4, // [4:4] is the sub-list for method output_type
-	4, // [4:4] is the sub-list for method input_type
-	4, // [4:4] is the sub-list for extension type_name
-	4, // [4:4] is the sub-list for extension extendee
-	0, // [0:4] is the sub-list for field type_name
+	5, // 4: avalanche.v1.Ruleset.shiver_peak:type_name -> avalanche.v1.ShiverPeakParameters
+	5, // [5:5] is the sub-list for method output_type
+	5, // [5:5] is the sub-list for method input_type
+	5, // [5:5] is the sub-list for extension type_name
+	5, // [5:5] is the sub-list for extension extendee
+	0, // [0:5] is the sub-list for field type_name
 }
 
 func init() { file_avalanche_v1_ruleset_proto_init() }
@@ -484,9 +505,11 @@ func file_avalanche_v1_ruleset_proto_init() {
 		return
 	}
 	file_avalanche_v1_mancala_proto_init()
+	file_avalanche_v1_shiver_peak_proto_init()
 	file_avalanche_v1_ruleset_proto_msgTypes[0].OneofWrappers = []any{
 		(*Ruleset_Marble)(nil),
 		(*Ruleset_Mancala)(nil),
+		(*Ruleset_ShiverPeak)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
