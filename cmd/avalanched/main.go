@@ -25,8 +25,9 @@ const (
 type cli struct {
 	Version kong.VersionFlag `short:"V" help:"Print the version and exit."`
 
-	Serve serveCmd `cmd:"" help:"Serve the API over gRPC and JSON."`
-	Keys  keysCmd  `cmd:"" help:"Manage the keys that sign the states of games."`
+	Serve   serveCmd   `cmd:"" help:"Serve the API over gRPC and JSON."`
+	Keys    keysCmd    `cmd:"" help:"Manage the keys that sign the states of games."`
+	APIKeys apiKeysCmd `cmd:"" name:"apikeys" help:"Make the keys that clients call with."`
 }
 
 func main() {

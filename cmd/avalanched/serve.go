@@ -6,14 +6,19 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"net"
+	"net/netip"
 	"os/signal"
+	"runtime"
 	"strconv"
 	"syscall"
 	"time"
 
+	"github.com/KimMachineGun/automemlimit/memlimit"
 	"github.com/alecthomas/kong"
 
+	"github.com/avalanched/avalanched/internal/apikeys"
 	"github.com/avalanched/avalanched/internal/engine/rulesets"
 	"github.com/avalanched/avalanched/internal/ledger"
 	"github.com/avalanched/avalanched/internal/server"
@@ -36,14 +41,28 @@ type serveCmd struct {
 	LedgerStrict bool          `group:"Ledger:" env:"AVALANCHED_LEDGER_STRICT" help:"Refuse moves of games that the ledger has forgotten, instead of taking the client's word for them."`
 	LedgerTTL    time.Duration `group:"Ledger:" name:"ledger-ttl" env:"AVALANCHED_LEDGER_TTL" default:"720h" placeholder:"TIME" help:"How long a game is remembered after its last move (${default})."`
 
+	TLSCert        string   `group:"Security:" name:"tls-cert" env:"AVALANCHED_TLS_CERT" placeholder:"FILE" help:"The certificate of the gRPC and HTTP ports and those between it and the root, in PEM. Without it both speak clear text. A change of the file is noticed without a restart."`
+	TLSKey         string   `group:"Security:" name:"tls-key" env:"AVALANCHED_TLS_KEY" placeholder:"FILE" help:"The private key of --tls-cert, in PEM. A change of the file is noticed, too."`
+	TLSClientCA    string   `group:"Security:" name:"tls-client-ca" env:"AVALANCHED_TLS_CLIENT_CA" placeholder:"FILE" help:"Take only clients whose certificate leads to one of these roots, in PEM (mutual TLS). A change of the file is noticed, too."`
+	APIKeys        string   `group:"Security:" name:"api-keys" env:"AVALANCHED_API_KEYS" placeholder:"FILE" help:"The API keys that may call, by their hashes (\"avalanched apikeys new\" makes one). A change of the file is noticed without a restart. Without it, everybody may call."`
+	AllowAnonymous bool     `group:"Security:" env:"AVALANCHED_ALLOW_ANONYMOUS" help:"With --api-keys, let callers without a key in as well."`
+	CORSOrigins    []string `group:"Security:" name:"cors-origins" env:"AVALANCHED_CORS_ORIGINS" placeholder:"ORIGIN" help:"Web sites whose pages may call over HTTP, for example https://play.example.com, with commas between them; * for all. Without it, none."`
+
+	AnonymousRate  float64        `group:"Limits:" env:"AVALANCHED_ANONYMOUS_RATE" default:"0" placeholder:"NUMBER" help:"How many requests per second an address may make without an API key; 0 for no limit (${default})."`
+	AnonymousBurst int            `group:"Limits:" env:"AVALANCHED_ANONYMOUS_BURST" default:"0" placeholder:"NUMBER" help:"How many it may make at once after a pause; 0 for as many as in a second (${default})."`
+	TrustedProxies []netip.Prefix `group:"Limits:" env:"AVALANCHED_TRUSTED_PROXIES" placeholder:"CIDR" help:"Networks of proxies whose X-Forwarded-For tells the client's address, for example 10.0.0.0/8, with commas between them."`
+	MaxInFlight    int            `group:"Limits:" env:"AVALANCHED_MAX_IN_FLIGHT" default:"512" placeholder:"REQUESTS" help:"How many requests may be worked on at a time, long ones counted several times; more are refused at once (${default})."`
+	MaxConnections int            `group:"Limits:" env:"AVALANCHED_MAX_CONNECTIONS" default:"4096" placeholder:"NUMBER" help:"How many connections the gRPC port may have, and the HTTP port; more are closed at once (${default})."`
+
 	MaxRequestBytes      int           `group:"Limits:" env:"AVALANCHED_MAX_REQUEST_BYTES" default:"2097152" placeholder:"BYTES" help:"The longest JSON body or protobuf message (${default})."`
-	MaxConcurrentStreams uint32        `group:"Limits:" env:"AVALANCHED_MAX_CONCURRENT_STREAMS" default:"250" placeholder:"CALLS" help:"Calls in flight on one gRPC connection (${default})."`
+	MaxConcurrentStreams uint32        `group:"Limits:" env:"AVALANCHED_MAX_CONCURRENT_STREAMS" default:"100" placeholder:"CALLS" help:"Calls in flight on one HTTP/2 connection (${default})."`
 	RequestTimeout       time.Duration `group:"Limits:" env:"AVALANCHED_REQUEST_TIMEOUT" default:"10s" placeholder:"TIME" help:"The longest that one request may be worked on (${default})."`
 
 	DrainDelay   time.Duration `group:"Stopping:" env:"AVALANCHED_DRAIN_DELAY" default:"5s" placeholder:"TIME" help:"After SIGTERM or SIGINT, how long to go on serving while /readyz and gRPC health say that this replica is not ready (${default}). A second signal ends the program at once."`
 	DrainTimeout time.Duration `group:"Stopping:" env:"AVALANCHED_DRAIN_TIMEOUT" default:"20s" placeholder:"TIME" help:"How long requests in flight may then take to end (${default})."`
 
 	LogLevel  slog.Level `group:"Logs:" env:"AVALANCHED_LOG_LEVEL" default:"info" placeholder:"LEVEL" help:"What to log: debug (every request), info (refused ones), warn or error (${default})."`
+	LogRate   int        `group:"Logs:" env:"AVALANCHED_LOG_RATE" default:"100" placeholder:"LINES" help:"The most lines of one kind, such as refused requests, to log per second; another line says how many were left out. 0 for no limit (${default})."`
 	LogFormat string     `group:"Logs:" env:"AVALANCHED_LOG_FORMAT" default:"json" enum:"json,text" placeholder:"FORMAT" help:"How log lines on the standard error look: json or text (${default})."`
 }
 
@@ -63,6 +82,15 @@ func (c serveCmd) Validate() error {
 	if c.KEKURI != "" && c.Keyset == "" {
 		wrong = append(wrong, errors.New("--kek-uri: needs --keyset"))
 	}
+	if c.AllowAnonymous && c.APIKeys == "" {
+		wrong = append(wrong, errors.New("--allow-anonymous: needs --api-keys"))
+	}
+	if err := c.tlsFiles().Check(); err != nil {
+		wrong = append(wrong, err)
+	}
+	if c.LogRate < 0 {
+		wrong = append(wrong, fmt.Errorf("--log-rate=%d: must not be below 0", c.LogRate))
+	}
 	if c.LedgerTTL < time.Second {
 		wrong = append(wrong, fmt.Errorf("--ledger-ttl=%v: must be at least 1s", c.LedgerTTL))
 	}
@@ -75,12 +103,23 @@ func (c serveCmd) config() server.Config {
 		HTTPAddr:             c.HTTPAddr,
 		AdminAddr:            c.AdminAddr,
 		PProf:                c.PProf,
+		AllowAnonymous:       c.AllowAnonymous,
+		CORSOrigins:          c.CORSOrigins,
+		AnonymousRate:        c.AnonymousRate,
+		AnonymousBurst:       c.AnonymousBurst,
+		TrustedProxies:       c.TrustedProxies,
+		MaxInFlight:          c.MaxInFlight,
+		MaxConnections:       c.MaxConnections,
 		MaxRequestBytes:      c.MaxRequestBytes,
 		MaxConcurrentStreams: c.MaxConcurrentStreams,
 		RequestTimeout:       c.RequestTimeout,
 		DrainDelay:           c.DrainDelay,
 		DrainTimeout:         c.DrainTimeout,
 	}
+}
+
+func (c serveCmd) tlsFiles() server.TLSFiles {
+	return server.TLSFiles{Cert: c.TLSCert, Key: c.TLSKey, ClientCA: c.TLSClientCA}
 }
 
 // Run serves until the first SIGTERM or SIGINT and a drain after it.
@@ -100,7 +139,7 @@ func (c serveCmd) serve(ctx context.Context, stdout, stderr io.Writer) (err erro
 	if err != nil {
 		return usageError{err}
 	}
-	log := server.NewLogger(stderr, c.LogLevel, server.LogFormat(c.LogFormat), telemetry)
+	log := server.LimitLog(server.NewLogger(stderr, c.LogLevel, server.LogFormat(c.LogFormat), telemetry), c.LogRate)
 	server.AdoptLibraryLogs(log)
 	defer func() {
 		// The end must not take long, and a collector that is gone is no failure.
@@ -110,6 +149,7 @@ func (c serveCmd) serve(ctx context.Context, stdout, stderr io.Writer) (err erro
 			log.WarnContext(ctx, "telemetry was not sent", slog.Any("error", err))
 		}
 	}()
+	respectMemoryLimit(log)
 	metrics, err := server.NewGameMetrics(telemetry)
 	if err != nil {
 		return err
@@ -120,9 +160,9 @@ func (c serveCmd) serve(ctx context.Context, stdout, stderr io.Writer) (err erro
 		return err
 	}
 	defer func() { err = errors.Join(err, closeKeys()) }()
-	remembered, err := ledger.Open(ctx, c.Ledger, ledger.Options{Strict: c.LedgerStrict, TTL: c.LedgerTTL, Logger: log})
+	remembered, err := c.openLedger(ctx, telemetry, log)
 	if err != nil {
-		return fmt.Errorf("--ledger: %w", err)
+		return err
 	}
 	if remembered != nil {
 		defer func() { err = errors.Join(err, remembered.Close()) }()
@@ -134,7 +174,13 @@ func (c serveCmd) serve(ctx context.Context, stdout, stderr io.Writer) (err erro
 		Observer: metrics.Observer(),
 	})
 
-	s, err := server.New(c.config(), games, telemetry, log) //nolint:contextcheck // It is made here and run later.
+	config := c.config()
+	closeAccess, err := c.openAccess(&config, log, telemetry)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closeAccess()) }()
+	s, err := server.New(config, games, telemetry, log) //nolint:contextcheck // It is made here and run later.
 	if err != nil {
 		return err
 	}
@@ -148,6 +194,7 @@ func (c serveCmd) serve(ctx context.Context, stdout, stderr io.Writer) (err erro
 		slog.String("grpc_addr", s.GRPCAddr().String()),
 		slog.String("http_addr", s.HTTPAddr().String()),
 		slog.String("admin_addr", s.AdminAddr().String()),
+		slog.Int("gomaxprocs", runtime.GOMAXPROCS(0)),
 	)
 	if err := c.announce(stdout, s); err != nil {
 		return err
@@ -157,6 +204,21 @@ func (c serveCmd) serve(ctx context.Context, stdout, stderr io.Writer) (err erro
 	}
 	log.InfoContext(ctx, "stopped")
 	return nil
+}
+
+// respectMemoryLimit lets the garbage collector work harder before the container's
+// limit is reached, unless GOMEMLIMIT says another one. (The number of processors is
+// respected by Go itself.)
+func respectMemoryLimit(log *slog.Logger) {
+	limit, err := memlimit.Set()
+	switch {
+	case errors.Is(err, memlimit.ErrCgroupsNotSupported), errors.Is(err, memlimit.ErrNoCgroup):
+		// There is no container.
+	case err != nil:
+		log.Warn("the memory limit of the container is not known", slog.Any("error", err))
+	case limit != math.MaxInt64:
+		log.Info("memory is limited", slog.Int64("gomemlimit", limit))
+	}
 }
 
 // openKeys returns where the keyring in force is found, and how to let go of it.
@@ -180,20 +242,77 @@ func (c serveCmd) openKeys(log *slog.Logger, metrics *server.GameMetrics) (curre
 	return watcher.Keyring, watcher.Close, nil
 }
 
+// openLedger returns what remembers the newest states, or nil if nothing is to.
+func (c serveCmd) openLedger(ctx context.Context, telemetry *server.Telemetry, log *slog.Logger) (ledger.Ledger, error) {
+	remembered, err := ledger.Open(ctx, c.Ledger, ledger.Options{Strict: c.LedgerStrict, TTL: c.LedgerTTL, Logger: log})
+	if err != nil {
+		return nil, fmt.Errorf("--ledger: %w", err)
+	}
+	if remembered == nil {
+		return nil, nil
+	}
+	observed, err := server.ObserveLedger(remembered, telemetry, log)
+	if err != nil {
+		return nil, errors.Join(err, remembered.Close())
+	}
+	return observed, nil
+}
+
+// openAccess adds to a configuration what is read from files. It returns how to let
+// go of them.
+func (c serveCmd) openAccess(config *server.Config, log *slog.Logger, telemetry *server.Telemetry) (closeAccess func() error, err error) {
+	metrics, err := server.NewAccessMetrics(telemetry)
+	if err != nil {
+		return nil, err
+	}
+	var open []io.Closer
+	closeAccess = func() error {
+		var errs []error
+		for _, file := range open {
+			errs = append(errs, file.Close())
+		}
+		return errors.Join(errs...)
+	}
+	if c.APIKeys != "" {
+		keys, err := apikeys.Watch(c.APIKeys, log, metrics.APIKeysReloaded)
+		if err != nil {
+			return nil, fmt.Errorf("--api-keys: %w", err)
+		}
+		open = append(open, keys)
+		config.APIKeys = keys.Current
+	}
+	if c.TLSCert != "" {
+		files, err := server.WatchTLS(c.tlsFiles(), log, metrics.TLSReloaded)
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("--tls-cert: %w", err), closeAccess())
+		}
+		open = append(open, files)
+		config.TLS = files.Current
+	}
+	return closeAccess, nil
+}
+
 // announce tells a person where the server is and what to try first.
 func (c serveCmd) announce(w io.Writer, s *server.Server) error {
 	grpcHost, httpHost, adminHost := reachable(s.GRPCAddr()), reachable(s.HTTPAddr()), reachable(s.AdminAddr())
+	base, key := "http://"+httpHost, ""
+	if c.TLSCert != "" {
+		base = "https://" + httpHost
+	}
+	if c.APIKeys != "" && !c.AllowAnonymous {
+		key = ` -H "authorization: Bearer $API_KEY"`
+	}
 	text := fmt.Sprintf(`avalanched %s
 
   gRPC      %s
-  JSON      http://%s  (described by http://%s/openapi.json)
+  JSON      %s  (described by %s/openapi.json)
   operator  http://%s/readyz and /metrics
 
 Try:
 
-  curl -s http://%s/v1/games -H 'content-type: application/json' -d '{"ruleset":"marble-basic","players":2}'
+  curl -s %s/v1/games%s -H 'content-type: application/json' -d '{"ruleset":"marble-basic","players":2}'
 
-`, version(), grpcHost, httpHost, httpHost, adminHost, httpHost)
+`, version(), grpcHost, base, base, adminHost, base, key)
 	if c.Keyset == "" {
 		text += "WARNING: there is no --keyset. The key that signs the games was made just now and ends with this\n" +
 			"program, and so do all games. \"avalanched keys new --keyset FILE\" makes one to keep.\n\n"

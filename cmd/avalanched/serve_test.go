@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"runtime/debug"
 	"strings"
@@ -62,7 +63,13 @@ var loopback = []string{
 // startDaemon runs the server on free ports, which it takes from the environment.
 func startDaemon(t *testing.T, args ...string) *daemon {
 	t.Helper()
-	d := &daemon{command: program(t.Context(), t, loopback, append([]string{"serve"}, args...)...), stderr: &bytes.Buffer{}}
+	return startDaemonIn(t, nil, args...)
+}
+
+// startDaemonIn is startDaemon with more variables in the environment.
+func startDaemonIn(t *testing.T, env []string, args ...string) *daemon {
+	t.Helper()
+	d := &daemon{command: program(t.Context(), t, append(env, loopback...), append([]string{"serve"}, args...)...), stderr: &bytes.Buffer{}}
 	d.command.Stderr = d.stderr
 	stdout, err := d.command.StdoutPipe()
 	if err != nil {
@@ -291,7 +298,7 @@ func TestDefaultsAreTheServersDefaults(t *testing.T) {
 	if _, err := parser.Parse([]string{"serve"}); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := c.Serve.config(), server.DefaultConfig(); got != want {
+	if got, want := c.Serve.config(), server.DefaultConfig(); !reflect.DeepEqual(got, want) {
 		t.Errorf("defaults %+v, want %+v", got, want)
 	}
 }

@@ -194,7 +194,19 @@ func decode(value string) (Entry, error) {
 	return Entry{Ply: int(ply), Token: token}, nil
 }
 
-func unavailable(cause error) error { return fmt.Errorf("%w: %w", ErrUnavailable, cause) }
+// unavailable says why the store is no help, for the operator's log. Redis repeats the
+// arguments of a command that it does not take, between quotation marks, and they hold
+// states: what is quoted is left out.
+func unavailable(cause error) error {
+	var reply redis.Error
+	if errors.As(cause, &reply) {
+		said := reply.Error()
+		if quoted := strings.IndexAny(said, "'`\""); quoted >= 0 {
+			cause = errors.New(said[:quoted] + "…")
+		}
+	}
+	return fmt.Errorf("%w: %w", ErrUnavailable, cause)
+}
 
 // clientLogger hands the messages of go-redis to slog.
 type clientLogger struct{ logger *slog.Logger }

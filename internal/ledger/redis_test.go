@@ -207,6 +207,20 @@ func TestRedisOutOfMemory(t *testing.T) {
 	checkAdvance(t, l, state("main", 2), state("main", 3), "advanced")
 }
 
+// Redis answers a command that it does not know with the first arguments of it.
+func TestErrorsShowNoState(t *testing.T) {
+	s := startServer(t, "--rename-command", "EVALSHA", "")
+	l := open(t, s.url(), Options{})
+	// Short enough for Redis not to cut it off.
+	_, err := l.Advance(t.Context(), game, Entry{Ply: 0, Token: "secret"}, Entry{Ply: 1, Token: "next"})
+	if !errors.Is(err, ErrUnavailable) || !strings.Contains(err.Error(), "ERR unknown command") {
+		t.Fatalf("%v; want ErrUnavailable and why", err)
+	}
+	if strings.Contains(err.Error(), "secret") || strings.Contains(err.Error(), game.String()) {
+		t.Errorf("the error shows a state: %v", err)
+	}
+}
+
 func TestEvictingServerIsRefused(t *testing.T) {
 	s := startServer(t, "--maxmemory-policy", "allkeys-lru")
 	_, err := Open(t.Context(), s.url(), Options{Logger: quiet})

@@ -1,11 +1,16 @@
 package server
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"math"
 	"net"
+	"net/netip"
 	"strconv"
 	"time"
+
+	"github.com/avalanched/avalanched/internal/apikeys"
 )
 
 // Config says where and how to serve. Errors about it name the command-line flag
@@ -16,10 +21,37 @@ type Config struct {
 	GRPCAddr, HTTPAddr, AdminAddr string
 	// PProf serves Go's profiles on the admin port [--pprof].
 	PProf bool
+
+	// TLS gives the TLS configuration in force for gRPC and HTTP; nil serves both in
+	// clear text [--tls-cert, --tls-key, --tls-client-ca].
+	TLS func() *tls.Config
+	// APIKeys gives the API keys in force; nil lets everybody call [--api-keys].
+	APIKeys func() *apikeys.Set
+	// AllowAnonymous lets callers in who have no API key [--allow-anonymous].
+	AllowAnonymous bool
+	// CORSOrigins are the web sites whose pages may call over HTTP, "*" for all
+	// [--cors-origins].
+	CORSOrigins []string
+
+	// AnonymousRate is how many requests per second an address may make without an
+	// API key, 0 for any number [--anonymous-rate].
+	AnonymousRate float64
+	// AnonymousBurst is how many it may make at once after a pause, 0 for as many as
+	// in a second [--anonymous-burst].
+	AnonymousBurst int
+	// TrustedProxies are the networks of proxies whose X-Forwarded-For is believed
+	// [--trusted-proxies].
+	TrustedProxies []netip.Prefix
+	// MaxInFlight bounds the requests that are worked on at a time, at least 1
+	// [--max-in-flight].
+	MaxInFlight int
+	// MaxConnections bounds the open connections of the gRPC port, and those of the
+	// HTTP port, at least 1 [--max-connections].
+	MaxConnections int
 	// MaxRequestBytes bounds a JSON body and a protobuf message, 1 KiB to 64 MiB
 	// [--max-request-bytes].
 	MaxRequestBytes int
-	// MaxConcurrentStreams bounds the calls in flight on one gRPC connection, at
+	// MaxConcurrentStreams bounds the calls in flight on one HTTP/2 connection, at
 	// least 1 [--max-concurrent-streams].
 	MaxConcurrentStreams uint32
 	// RequestTimeout bounds the work on one request; clients may ask for less
@@ -39,8 +71,10 @@ func DefaultConfig() Config {
 		GRPCAddr:             ":9090",
 		HTTPAddr:             ":8080",
 		AdminAddr:            ":8081",
+		MaxInFlight:          512,
+		MaxConnections:       4096,
 		MaxRequestBytes:      2 << 20,
-		MaxConcurrentStreams: 250,
+		MaxConcurrentStreams: 100,
 		RequestTimeout:       10 * time.Second,
 		DrainDelay:           5 * time.Second,
 		DrainTimeout:         20 * time.Second,
@@ -53,6 +87,9 @@ const (
 	maxRequestBytes = 64 << 20
 )
 
+// maxAnonymousRate bounds rate and burst: what is above it is meant to be no limit.
+const maxAnonymousRate = 1_000_000
+
 // Check tells what is wrong with the configuration, all of it at once.
 func (c Config) Check() error {
 	var wrong []error
@@ -64,6 +101,26 @@ func (c Config) Check() error {
 		if err := checkAddr(listen.addr); err != nil {
 			wrong = append(wrong, fmt.Errorf("%s=%s: %w", listen.flag, listen.addr, err))
 		}
+	}
+	for _, origin := range c.CORSOrigins {
+		if err := checkOrigin(origin); err != nil {
+			wrong = append(wrong, fmt.Errorf("--cors-origins=%s: %w", origin, err))
+		}
+	}
+	if c.AnonymousRate < 0 || c.AnonymousRate > maxAnonymousRate || math.IsNaN(c.AnonymousRate) {
+		wrong = append(wrong, fmt.Errorf("--anonymous-rate=%v: must be from 0 to %d", c.AnonymousRate, maxAnonymousRate))
+	}
+	if c.AnonymousBurst < 0 || c.AnonymousBurst > maxAnonymousRate {
+		wrong = append(wrong, fmt.Errorf("--anonymous-burst=%d: must be from 0 to %d", c.AnonymousBurst, maxAnonymousRate))
+	}
+	if c.AnonymousBurst > 0 && c.AnonymousRate == 0 {
+		wrong = append(wrong, fmt.Errorf("--anonymous-burst=%d: needs --anonymous-rate", c.AnonymousBurst))
+	}
+	if c.MaxInFlight < 1 {
+		wrong = append(wrong, fmt.Errorf("--max-in-flight=%d: must be at least 1", c.MaxInFlight))
+	}
+	if c.MaxConnections < 1 {
+		wrong = append(wrong, fmt.Errorf("--max-connections=%d: must be at least 1", c.MaxConnections))
 	}
 	if c.MaxRequestBytes < minRequestBytes || c.MaxRequestBytes > maxRequestBytes {
 		wrong = append(wrong, fmt.Errorf("--max-request-bytes=%d: must be from %d to %d", c.MaxRequestBytes, minRequestBytes, maxRequestBytes))

@@ -9,79 +9,99 @@ import (
 
 	avalanchev1 "github.com/avalanched/avalanched/api/proto/avalanche/v1"
 	"github.com/avalanched/avalanched/internal/engine"
-	"github.com/avalanched/avalanched/internal/ledger"
 	"github.com/avalanched/avalanched/internal/service"
 	"github.com/avalanched/avalanched/internal/state"
 )
 
-// GameMetrics count what happens to games, beside the traffic as such.
+// GameMetrics count what happens to games, beside the traffic as such. Their labels
+// have few values, all of them ours: no game, no client and no state is told apart.
 type GameMetrics struct {
-	created, ended, states, advances, reloads metric.Int64Counter
-	events                                    metric.Int64Histogram
+	created, ended, states, reloads metric.Int64Counter
+	events                          metric.Int64Histogram
 }
 
 // NewGameMetrics makes the instruments.
 func NewGameMetrics(telemetry *Telemetry) (*GameMetrics, error) {
-	meter := telemetry.Meter()
 	m := &GameMetrics{}
-	var errs []error
-	for _, counter := range []struct {
-		instrument        *metric.Int64Counter
-		name, unit, about string
-	}{
-		{&m.created, "avalanched.games.created", "{game}", "Games created, by ruleset. A repeated creation counts again."},
-		{&m.ended, "avalanched.games.ended", "{game}", "Games that a move ended, by ruleset and reason of the end."},
-		{&m.states, "avalanched.states.opened", "{state}", "States that clients brought, by result: OK or the reason of the error."},
-		{&m.advances, "avalanched.ledger.advances", "{move}", "Moves recorded by the ledger, by outcome. \"adopted\" means that it had forgotten the game."},
-		{&m.reloads, "avalanched.keyset.reloads", "{reload}", "Reloads of a changed keyset file, by result: OK or REFUSED."},
-	} {
-		var err error
-		*counter.instrument, err = meter.Int64Counter(counter.name, metric.WithUnit(counter.unit), metric.WithDescription(counter.about))
-		errs = append(errs, err)
-	}
+	meter := telemetry.Meter()
 	var err error
 	m.events, err = meter.Int64Histogram(
 		"avalanched.move.events",
 		metric.WithUnit("{event}"),
-		metric.WithDescription("Events of each move made, by ruleset: how much one move sets off. The count is that of the moves."),
+		metric.WithDescription("Events of each move made, by ruleset: how big a cascade one move sets off. The count is that of the moves."),
 		metric.WithExplicitBucketBoundaries(1, 2, 5, 10, 20, 50, 100, 200, 500),
 	)
-	return m, errors.Join(append(errs, err)...)
+	err = errors.Join(err, makeCounters(meter, []counter{
+		{&m.created, "avalanched.games.created", "{game}", "Games created, by ruleset. A repeated creation counts again."},
+		{&m.ended, "avalanched.games.ended", "{game}", "Games that a move ended, by ruleset, status (WON or DRAWN) and reason of the end. A repeated last move counts again."},
+		{&m.states, "avalanched.states.opened", "{state}", "States that clients brought, by result of the check: OK or the reason of the error."},
+		{&m.reloads, "avalanched.keyset.reloads", "{reload}", "Reloads of a changed keyset file, by result: OK or REFUSED."},
+	}))
+	if err != nil {
+		return nil, err
+	}
+	startAtZero(m.states, resultKey, []string{
+		resultOK,
+		avalanchev1.ErrorReason_STATE_INVALID.String(),
+		avalanchev1.ErrorReason_STATE_TOO_NEW.String(),
+		avalanchev1.ErrorReason_KEY_RETIRED.String(),
+		avalanchev1.ErrorReason_RULESET_RETIRED.String(),
+		avalanchev1.ErrorReason_LEDGER_REQUIRED.String(),
+	})
+	startAtZero(m.reloads, resultKey, []string{resultOK, resultRefused})
+	return m, nil
 }
+
+// The labels of the game metrics.
+const (
+	rulesetKey = attribute.Key("ruleset")
+	statusKey  = attribute.Key("status")
+	endedKey   = attribute.Key("ended")
+	resultKey  = attribute.Key("result")
+)
+
+// What goes well, and what does not for a reason that only the log knows.
+const (
+	resultOK      = "OK"
+	resultRefused = "REFUSED"
+)
 
 // Observer lets the service report to the metrics.
 func (m *GameMetrics) Observer() service.Observer {
 	return service.Observer{
-		GameCreated:    m.gameCreated,
-		MoveMade:       m.moveMade,
-		StateOpened:    m.stateOpened,
-		LedgerAdvanced: m.ledgerAdvanced,
+		GameCreated: m.gameCreated,
+		MoveMade:    m.moveMade,
+		StateOpened: m.stateOpened,
 	}
 }
 
-func byRuleset(ruleset string) attribute.KeyValue { return attribute.String("ruleset", ruleset) }
-
 func (m *GameMetrics) gameCreated(ctx context.Context, ruleset string) {
-	m.created.Add(ctx, 1, metric.WithAttributes(byRuleset(ruleset)))
+	m.created.Add(ctx, 1, metric.WithAttributes(rulesetKey.String(ruleset)))
 }
 
 func (m *GameMetrics) moveMade(ctx context.Context, ruleset string, events int, outcome engine.Outcome) {
-	m.events.Record(ctx, int64(events), metric.WithAttributes(byRuleset(ruleset)))
-	if outcome.Over() {
-		ending := avalanchev1.Game_Ending(outcome.Ending).String()
-		m.ended.Add(ctx, 1, metric.WithAttributes(byRuleset(ruleset), attribute.String("ended", ending)))
+	m.events.Record(ctx, int64(events), metric.WithAttributes(rulesetKey.String(ruleset)))
+	if !outcome.Over() {
+		return
 	}
+	status := avalanchev1.Game_WON
+	if outcome.Status == engine.Drawn {
+		status = avalanchev1.Game_DRAWN
+	}
+	m.ended.Add(ctx, 1, metric.WithAttributes(
+		rulesetKey.String(ruleset), statusKey.String(status.String()), endedKey.String(outcome.Ending.String()),
+	))
 }
 
 func (m *GameMetrics) stateOpened(ctx context.Context, err error) {
-	m.states.Add(ctx, 1, metric.WithAttributes(attribute.String("result", stateResult(err))))
+	m.states.Add(ctx, 1, metric.WithAttributes(resultKey.String(stateResult(err))))
 }
 
 // stateResult names how reading a state ended, in the words of the API.
 func stateResult(err error) string {
 	switch {
 	case err == nil:
-		return "OK"
+		return resultOK
 	case errors.Is(err, state.ErrInvalid):
 		return avalanchev1.ErrorReason_STATE_INVALID.String()
 	case errors.Is(err, state.ErrTooNew):
@@ -95,16 +115,12 @@ func stateResult(err error) string {
 	}
 }
 
-func (m *GameMetrics) ledgerAdvanced(ctx context.Context, outcome ledger.Outcome) {
-	m.advances.Add(ctx, 1, metric.WithAttributes(attribute.String("outcome", outcome.String())))
-}
-
 // KeysetReloaded counts a reload of the keyset file, which was refused if err is not
 // nil.
 func (m *GameMetrics) KeysetReloaded(err error) {
-	result := "OK"
+	result := resultOK
 	if err != nil {
-		result = "REFUSED"
+		result = resultRefused
 	}
-	m.reloads.Add(context.Background(), 1, metric.WithAttributes(attribute.String("result", result)))
+	m.reloads.Add(context.Background(), 1, metric.WithAttributes(resultKey.String(result)))
 }

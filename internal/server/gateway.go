@@ -33,6 +33,7 @@ import (
 
 // gateway translates between JSON over HTTP and calls of the service.
 type gateway struct {
+	admission
 	mux      *runtime.ServeMux
 	log      *slog.Logger
 	maxBytes int
@@ -41,8 +42,8 @@ type gateway struct {
 }
 
 // newGateway makes a gateway to the service behind a connection.
-func newGateway(conn grpc.ClientConnInterface, maxBytes int, log *slog.Logger) (*gateway, error) {
-	g := &gateway{log: log, maxBytes: maxBytes, requests: routeRequests(gameService())}
+func newGateway(conn grpc.ClientConnInterface, admission admission, maxBytes int, log *slog.Logger) (*gateway, error) {
+	g := &gateway{admission: admission, log: log, maxBytes: maxBytes, requests: routeRequests(gameService())}
 	nothing := func(string) (string, bool) { return "", false }
 	g.mux = runtime.NewServeMux(
 		runtime.WithMarshalerOption(runtime.MIMEWildcard, jsonCodec{}),
@@ -137,8 +138,9 @@ func (g *gateway) allowed(r *http.Request) []string {
 	return methods
 }
 
-// admit stands before every route. It refuses what is wrong with a request as HTTP
-// and leaves it with a body in memory.
+// admit stands before every route. It refuses who may not call and what is wrong with
+// a request as HTTP, and leaves it with a body in memory and a place to be worked on:
+// decoding JSON is a good part of the work.
 func (g *gateway) admit(next runtime.HandlerFunc) runtime.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request, pathParams map[string]string) {
 		if p := probeFrom(r.Context()); p != nil {
@@ -152,13 +154,28 @@ func (g *gateway) admit(next runtime.HandlerFunc) runtime.HandlerFunc {
 		}
 		trace.SpanFromContext(r.Context()).SetAttributes(semconv.HTTPRoute(route))
 
+		ctx, err := g.access.enter(r.Context(), r.Header.Values("Authorization"), r.Header.Values("X-Forwarded-For"))
+		if err != nil {
+			g.refuse(w, r, err)
+			return
+		}
 		body, err := g.readRequest(w, r, g.requests[pattern.String()], pathParams)
 		if err != nil {
 			g.refuse(w, r, err)
 			return
 		}
+		endWork, err := g.work.begin(body.Len())
+		if err != nil {
+			g.refuse(w, r, err)
+			return
+		}
+		defer endWork()
+		if x := exchangeFrom(ctx); x != nil {
+			x.admitted = true
+		}
+		r = r.WithContext(ctx)
 		r.Body = body
-		next(w, r, pathParams)
+		next(sendingWriter{w, endWork, g.transfers}, r, pathParams)
 	}
 }
 
@@ -224,7 +241,12 @@ func (g *gateway) readBody(w http.ResponseWriter, r *http.Request) ([]byte, erro
 	var err error
 	var data []byte
 	if r.ContentLength <= limit {
-		data, err = io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
+		arriving := g.transfers.reading(w)
+		data, err = io.ReadAll(http.MaxBytesReader(w, countingBody{r.Body, arriving}, limit))
+		if arriving.end() && err != nil {
+			w.Header().Set("Connection", "close")
+			return nil, overloaded()
+		}
 	}
 	if _, tooLong := errors.AsType[*http.MaxBytesError](err); tooLong || r.ContentLength > limit {
 		// Else net/http would read a good part of the rest to keep the connection.

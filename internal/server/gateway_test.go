@@ -236,8 +236,11 @@ func TestBodyWithoutEnd(t *testing.T) {
 	r := start(t, fakeGames{})
 	endless := io.LimitReader(zeros{}, 100<<20)
 	got := r.do(t, http.MethodPost, "/v1/games", jsonHeader, struct{ io.Reader }{endless})
-	if s := errorOf(t, got); errorInfo(s).GetReason() != "REQUEST_TOO_LARGE" {
-		t.Errorf("endless body: %v", s)
+	if s := errorOf(t, got); errorInfo(s).GetReason() != "REQUEST_TOO_LARGE" || !got.last {
+		t.Errorf("endless body: %v; the connection ends: %v", s, got.last)
+	}
+	if got := r.postJSON(t, "/v1/games", strings.Repeat(" ", 65<<10)); got.status != http.StatusRequestEntityTooLarge || !got.last {
+		t.Errorf("a body little longer than allowed: %d; the connection ends: %v", got.status, got.last)
 	}
 	if left := endless.(*io.LimitedReader).N; left < 90<<20 {
 		t.Errorf("the server took in %d bytes", 100<<20-left)
@@ -385,7 +388,7 @@ func TestPanicInTheGateway(t *testing.T) {
 			_, _ = w.Write([]byte("half"))
 		}
 		panic("snow")
-	}), &server.ready, telemetry, server.log)
+	}), nil, &server.ready, telemetry, server.log)
 	r := run(t, server, logs)
 	if s := errorOf(t, r.do(t, http.MethodGet, "/x", nil, nil)); errorInfo(s).GetReason() != "INTERNAL_FAULT" || strings.Contains(s.Message(), "snow") {
 		t.Errorf("answer: %v", s)

@@ -4,8 +4,11 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/stats"
+	"google.golang.org/grpc/tap"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	avalanchev1 "github.com/avalanched/avalanched/api/proto/avalanche/v1"
@@ -32,6 +35,9 @@ const (
 	// maxHeaderBytes bounds the headers of a request on either port. Clients
 	// send a few hundred bytes; proxies and traces add some.
 	maxHeaderBytes = 16 << 10
+	// maxFrameBytes bounds a frame of HTTP/2, each of which is read in one piece. It
+	// is what a client may rely on, and what the grpc package has.
+	maxFrameBytes = 16 << 10
 	// handshakeTimeout is for a new gRPC connection to become usable.
 	handshakeTimeout = 10 * time.Second
 	// maxConnectionAge makes clients that stay connected for long look for other
@@ -47,8 +53,14 @@ const (
 	minClientPing = 20 * time.Second
 )
 
-func newGRPCServer(config Config, unary grpc.UnaryServerInterceptor, streams []grpc.StreamServerInterceptor, handler stats.Handler) *grpc.Server {
+func newGRPCServer(config Config, unary grpc.UnaryServerInterceptor, streams []grpc.StreamServerInterceptor, onCall tap.ServerInHandle, handler stats.Handler) *grpc.Server {
+	security := insecure.NewCredentials()
+	if config.TLS != nil {
+		security = credentials.NewTLS(tlsConfig(config.TLS, "h2"))
+	}
 	return grpc.NewServer(
+		grpc.Creds(security),
+		grpc.InTapHandle(onCall),
 		grpc.UnaryInterceptor(unary),
 		grpc.ChainStreamInterceptor(streams...),
 		grpc.StatsHandler(handler),

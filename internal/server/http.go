@@ -27,14 +27,17 @@ import (
 
 // newHTTPHandler is all of the HTTP port: the gateway, two pages for people and
 // tools who look around, and what every answer has in common.
-func newHTTPHandler(gateway http.Handler, ready *atomic.Bool, telemetry *Telemetry, log *slog.Logger) http.Handler {
-	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+func newHTTPHandler(gateway http.Handler, corsOrigins []string, ready *atomic.Bool, telemetry *Telemetry, log requestLog) http.Handler {
+	var handler http.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if page, ok := pages[r.URL.Path]; ok {
 			servePage(w, r, page)
 			return
 		}
 		gateway.ServeHTTP(w, r)
 	})
+	if len(corsOrigins) > 0 {
+		handler = allowOrigins(corsOrigins, handler)
+	}
 	return telemetry.httpMiddleware()(converse(handler, ready, log))
 }
 
@@ -44,6 +47,8 @@ type exchange struct {
 	route string
 	// logged tells that the call has its line in the log.
 	logged bool
+	// admitted tells that the request was let in and has a place to be worked on.
+	admitted bool
 	// err is the error that was answered.
 	err error
 }
@@ -57,7 +62,7 @@ func exchangeFrom(ctx context.Context) *exchange {
 }
 
 // converse sets up what all layers below rely on, and survives their panics.
-func converse(next http.Handler, ready *atomic.Bool, log *slog.Logger) http.Handler {
+func converse(next http.Handler, ready *atomic.Bool, log requestLog) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()
 		x := &exchange{}
@@ -73,6 +78,7 @@ func converse(next http.Handler, ready *atomic.Bool, log *slog.Logger) http.Hand
 		}
 		answer := &answerWriter{ResponseWriter: w}
 		defer func() {
+			hideRequestLine(ctx, r, x.route)
 			cause := recover()
 			if err, ok := cause.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 				panic(cause)
@@ -87,7 +93,7 @@ func converse(next http.Handler, ready *atomic.Bool, log *slog.Logger) http.Hand
 			// The metrics take the route from here.
 			r.Pattern = x.route
 			if !x.logged {
-				logRequest(ctx, log, began, x.err, slog.String("transport", "http"), slog.String("method", r.Method), slog.String("route", x.route))
+				log.ended(ctx, began, x.err, slog.String("transport", "http"), slog.String("method", knownMethod(r.Method)), slog.String("route", x.route))
 			}
 		}()
 		next.ServeHTTP(answer, r.WithContext(ctx))

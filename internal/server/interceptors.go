@@ -17,7 +17,8 @@ import (
 
 // interceptors are what every call goes through, over both transports.
 type interceptors struct {
-	log *slog.Logger
+	admission
+	log requestLog
 	// draining ends when the server wants to stop.
 	draining       context.Context //nolint:containedctx // It is a signal, not passed on.
 	validator      protovalidate.Validator
@@ -35,12 +36,18 @@ type namedInterceptor struct {
 // outside of all: they are the transport's, see inProcess and newGRPCServer.
 func (i interceptors) unaryChain() []namedInterceptor {
 	return []namedInterceptor{
+		// The request is there, and the client no longer the one who is waited for.
+		{"arrive", i.noteArrival},
 		// The log wants the last word on how a call ended, and its duration.
 		{"log", i.logCalls},
 		// Whatever panics below is an INTERNAL error for the log and the metrics.
 		{"recover", recovery.UnaryServerInterceptor(recovery.WithRecoveryHandlerContext(i.recovered))},
 		// Everything below may return any error.
 		{"present", i.presentErrors},
+		// Who may not call, or not as often, costs nothing more than being told so.
+		{"access", i.checkAccess},
+		// No place is held for who was refused, and nothing is worked on without one.
+		{"work", i.limitWork},
 		// Time counts from here, the checks included.
 		{"deadline", i.limitTime},
 		// Unknown fields come before the rules: a message that did not decode is
@@ -71,6 +78,8 @@ func (i interceptors) streamChain() []grpc.StreamServerInterceptor {
 		i.logStreams,
 		recovery.StreamServerInterceptor(recovery.WithRecoveryHandlerContext(i.recovered)),
 		i.presentStreamErrors,
+		i.checkStreamAccess,
+		i.limitStreams,
 	}
 }
 
@@ -81,7 +90,7 @@ func (i interceptors) logCalls(ctx context.Context, request any, info *grpc.Unar
 	if x := exchangeFrom(ctx); x != nil {
 		transport, x.logged = "http", true
 	}
-	logRequest(ctx, i.log, began, err, slog.String("transport", transport), slog.String("method", info.FullMethod))
+	i.log.ended(ctx, began, err, slog.String("transport", transport), slog.String("method", info.FullMethod))
 	return response, err
 }
 
@@ -93,7 +102,7 @@ func (i interceptors) logStreams(server any, stream grpc.ServerStream, info *grp
 		// Anybody can write anything into an unknown method's name.
 		method = "unknown"
 	}
-	logRequest(stream.Context(), i.log, began, err, slog.String("transport", "grpc"), slog.String("method", method))
+	i.log.ended(stream.Context(), began, err, slog.String("transport", "grpc"), slog.String("method", method))
 	return err
 }
 

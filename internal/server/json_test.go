@@ -140,3 +140,12 @@ func FuzzDecodeJSON(f *testing.F) {
 		}
 	})
 }
+
+func TestNothingDecodesToAnEmptyMessage(t *testing.T) {
+	for _, body := range []string{"", " \n"} {
+		message := &avalanchev1.CreateGameRequest{Ruleset: "of the call before"}
+		if wrong := decodeJSON([]byte(body), message); wrong != nil || message.GetRuleset() != "" {
+			t.Errorf("%q decodes to %v, %v", body, message, wrong)
+		}
+	}
+}

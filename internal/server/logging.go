@@ -7,10 +7,14 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/trace"
 	codepb "google.golang.org/genproto/googleapis/rpc/code"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/grpclog"
+
+	avalanchev1 "github.com/avalanched/avalanched/api/proto/avalanche/v1"
 )
 
 // LogFormat is how log lines look.
@@ -33,7 +37,7 @@ func NewLogger(w io.Writer, level slog.Level, format LogFormat, telemetry *Telem
 	}
 	local = traceHandler{local}
 	if remote := telemetry.logHandler(); remote != nil {
-		return slog.New(slog.NewMultiHandler(local, levelHandler{remote, level}))
+		return slog.New(slog.NewMultiHandler(local, remoteHandler{remote, level}))
 	}
 	return slog.New(local)
 }
@@ -60,33 +64,74 @@ func (h traceHandler) WithGroup(name string) slog.Handler {
 	return traceHandler{h.Handler.WithGroup(name)}
 }
 
-// levelHandler drops what is below a level.
-type levelHandler struct {
+// remoteHandler sends what is not below a level.
+type remoteHandler struct {
 	slog.Handler
 	level slog.Level
 }
 
+// sendingTrouble is the message about telemetry that could not be sent.
+const sendingTrouble = "telemetry"
+
+// Handle implements slog.Handler. Trouble with sending is not sent: that would fail as
+// well, and so on.
+func (h remoteHandler) Handle(ctx context.Context, record slog.Record) error {
+	if record.Message == sendingTrouble {
+		return nil
+	}
+	return h.Handler.Handle(ctx, record)
+}
+
 // Enabled implements slog.Handler.
-func (h levelHandler) Enabled(ctx context.Context, level slog.Level) bool {
+func (h remoteHandler) Enabled(ctx context.Context, level slog.Level) bool {
 	return level >= h.level && h.Handler.Enabled(ctx, level)
 }
 
 // WithAttrs implements slog.Handler.
-func (h levelHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return levelHandler{h.Handler.WithAttrs(attrs), h.level}
+func (h remoteHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return remoteHandler{h.Handler.WithAttrs(attrs), h.level}
 }
 
 // WithGroup implements slog.Handler.
-func (h levelHandler) WithGroup(name string) slog.Handler {
-	return levelHandler{h.Handler.WithGroup(name), h.level}
+func (h remoteHandler) WithGroup(name string) slog.Handler {
+	return remoteHandler{h.Handler.WithGroup(name), h.level}
 }
 
-// logRequest writes the one line of a request. It holds no message: messages quote
-// the request, and with it perhaps a state or a key.
-func logRequest(ctx context.Context, log *slog.Logger, began time.Time, err error, attrs ...slog.Attr) {
+// requestLog is the log, with an account of the requests.
+type requestLog struct {
+	*slog.Logger
+	refused metric.Int64Counter
+}
+
+const reasonKey = attribute.Key("reason")
+
+func newRequestLog(log *slog.Logger, telemetry *Telemetry) (requestLog, error) {
+	r := requestLog{Logger: log}
+	err := makeCounters(telemetry.Meter(), []counter{{
+		&r.refused, "avalanched.requests.refused", "{request}",
+		"Requests over either transport that were answered with an error, by its reason.",
+	}})
+	if err != nil {
+		return r, err
+	}
+	for number, reason := range avalanchev1.ErrorReason_Reason_name {
+		if number != int32(avalanchev1.ErrorReason_REASON_UNSPECIFIED) {
+			startAtZero(r.refused, reasonKey, []string{reason})
+		}
+	}
+	return r, nil
+}
+
+// ended accounts for one request. Its line in the log holds no message: messages
+// quote the request, and with it perhaps a state or a key.
+func (r requestLog) ended(ctx context.Context, began time.Time, err error, attrs ...slog.Attr) {
 	code, reason := outcome(err)
+	if err != nil {
+		r.refused.Add(ctx, 1, metric.WithAttributes(reasonKey.String(reason)))
+		trace.SpanFromContext(ctx).SetAttributes(attribute.String("avalanched.reason", reason))
+	}
 	level := requestLevel(code)
-	if !log.Enabled(ctx, level) {
+	if !r.Enabled(ctx, level) {
 		return
 	}
 	attrs = append(attrs, slog.String("code", codepb.Code(code).String()))
@@ -94,7 +139,7 @@ func logRequest(ctx context.Context, log *slog.Logger, began time.Time, err erro
 		attrs = append(attrs, slog.String("reason", reason))
 	}
 	attrs = append(attrs, slog.Float64("duration_ms", float64(time.Since(began).Microseconds())/1000))
-	log.LogAttrs(ctx, level, "request", attrs...)
+	r.LogAttrs(ctx, level, "request", attrs...)
 }
 
 // requestLevel tells how much a call that ended in a code deserves attention.
@@ -117,6 +162,6 @@ func AdoptLibraryLogs(log *slog.Logger) {
 	errs := slog.NewLogLogger(log.Handler(), slog.LevelWarn).Writer()
 	grpclog.SetLoggerV2(grpclog.NewLoggerV2(io.Discard, io.Discard, errs))
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
-		log.Warn("telemetry", slog.Any("error", err))
+		log.Warn(sendingTrouble, slog.Any("error", err))
 	}))
 }

@@ -3,8 +3,10 @@ package server
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
@@ -55,6 +57,36 @@ func abandoned(code codes.Code, message string) *service.Problem {
 		Code:    code,
 		Reason:  avalanchev1.ErrorReason_REQUEST_ABANDONED,
 		Message: message,
+	}
+}
+
+func apiKeyInvalid(message string) *service.Problem {
+	return &service.Problem{
+		Code:    codes.Unauthenticated,
+		Reason:  avalanchev1.ErrorReason_API_KEY_INVALID,
+		Message: message,
+	}
+}
+
+// rateLimited tells a caller to wait; scope is what has made too many requests.
+func rateLimited(scope string, wait time.Duration) *service.Problem {
+	return &service.Problem{
+		Code:       codes.ResourceExhausted,
+		Reason:     avalanchev1.ErrorReason_RATE_LIMITED,
+		Message:    "too many requests from this " + scope + "; RetryInfo tells when the next one is welcome",
+		Metadata:   map[string]string{"scope": scope},
+		RetryAfter: wait,
+	}
+}
+
+// overloaded tells a caller to come back when there is room. Not all at the same
+// moment, or there would be none then either.
+func overloaded() *service.Problem {
+	return &service.Problem{
+		Code:       codes.ResourceExhausted,
+		Reason:     avalanchev1.ErrorReason_OVERLOADED,
+		Message:    "the server has as much to do as it can; RetryInfo tells when to try again",
+		RetryAfter: time.Second + rand.N(time.Second), //nolint:gosec // Nothing secret.
 	}
 }
 

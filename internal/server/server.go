@@ -14,6 +14,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
 	"golang.org/x/sync/errgroup"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/health"
@@ -26,7 +28,7 @@ import (
 // Server serves one service on three ports.
 type Server struct {
 	config Config
-	log    *slog.Logger
+	log    requestLog
 
 	grpc   *grpc.Server
 	health *health.Server
@@ -34,6 +36,7 @@ type Server struct {
 	admin  *http.Server
 
 	grpcListener, httpListener, adminListener net.Listener
+	refusedConnections                        metric.Int64Counter
 
 	// ready tells whether new requests are welcome.
 	ready atomic.Bool
@@ -61,9 +64,23 @@ func New(config Config, games avalanchev1.GameServiceServer, telemetry *Telemetr
 	if err != nil {
 		return nil, err
 	}
+	requests, err := newRequestLog(log, telemetry)
+	if err != nil {
+		return nil, err
+	}
+	var refused metric.Int64Counter
+	err = makeCounters(telemetry.Meter(), []counter{
+		{&refused, "avalanched.connections.refused", "{connection}", "Connections closed at once because there were too many, by port: grpc or http."},
+	})
+	if err != nil {
+		return nil, err
+	}
+	startAtZero(refused, portKey, []string{portGRPC, portHTTP})
 	draining, endStreams := context.WithCancel(context.Background())
+	admission := newAdmission(config)
 	calls := interceptors{
-		log:            log,
+		admission:      admission,
+		log:            requests,
 		draining:       draining,
 		validator:      validator,
 		maxBytes:       config.MaxRequestBytes,
@@ -74,33 +91,48 @@ func New(config Config, games avalanchev1.GameServiceServer, telemetry *Telemetr
 
 	s := &Server{
 		config: config,
-		log:    log,
-		grpc:   newGRPCServer(config, unary, calls.streamChain(), statsHandler),
+		log:    requests,
+		grpc:   newGRPCServer(config, unary, calls.streamChain(), admission.transfers.tap(readTimeout+config.RequestTimeout), statsHandler),
 		health: health.NewServer(),
 
-		endStreams: endStreams,
+		refusedConnections: refused,
+		endStreams:         endStreams,
 	}
 	avalanchev1.RegisterGameServiceServer(s.grpc, games)
 	healthgrpc.RegisterHealthServer(s.grpc, s.health)
 	reflection.Register(s.grpc)
 	s.setServing(false)
+	if err := s.showReadiness(telemetry); err != nil {
+		endStreams()
+		return nil, err
+	}
 
 	conn := newInProcess(unary, statsHandler)
 	avalanchev1.RegisterGameServiceServer(conn, games)
-	gateway, err := newGateway(conn, config.MaxRequestBytes, log)
+	gateway, err := newGateway(conn, admission, config.MaxRequestBytes, log)
 	if err != nil {
 		endStreams()
 		return nil, err
 	}
 	httpLog := slog.NewLogLogger(log.Handler(), slog.LevelDebug)
 	s.http = &http.Server{
-		Handler:           newHTTPHandler(gateway, &s.ready, telemetry, log),
+		Handler:           newHTTPHandler(gateway, config.CORSOrigins, &s.ready, telemetry, requests),
 		ReadHeaderTimeout: readHeaderTimeout,
 		ReadTimeout:       readTimeout,
 		WriteTimeout:      readTimeout + config.RequestTimeout + writeTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
-		ErrorLog:          httpLog,
+		// Over TLS, clients may use HTTP/2 here, too.
+		HTTP2: &http.HTTP2Config{
+			MaxConcurrentStreams: int(config.MaxConcurrentStreams),
+			MaxReadFrameSize:     maxFrameBytes,
+			SendPingTimeout:      pingInterval,
+			PingTimeout:          pingTimeout,
+		},
+		ErrorLog: httpLog,
+	}
+	if config.TLS != nil {
+		s.http.TLSConfig = tlsConfig(config.TLS, "h2", "http/1.1")
 	}
 	s.admin = &http.Server{
 		Handler:           newAdminHandler(&s.ready, telemetry, config.PProf),
@@ -134,7 +166,25 @@ func (s *Server) Listen(ctx context.Context) error {
 		*port.listener = listener
 		open = append(open, listener)
 	}
+	s.grpcListener = s.limitConnections(ctx, s.grpcListener, portGRPC)
+	s.httpListener = s.limitConnections(ctx, s.httpListener, portHTTP)
 	return nil
+}
+
+// The label of metrics about ports.
+const (
+	portKey  = attribute.Key("port")
+	portGRPC = "grpc"
+	portHTTP = "http"
+)
+
+func (s *Server) limitConnections(ctx context.Context, listener net.Listener, port string) net.Listener {
+	labels := metric.WithAttributes(portKey.String(port))
+	return &limitedListener{
+		Listener: listener,
+		max:      int64(s.config.MaxConnections),
+		refused:  func() { s.refusedConnections.Add(ctx, 1, labels) },
+	}
 }
 
 // GRPCAddr is the address that Listen took for gRPC.
@@ -151,7 +201,7 @@ func (s *Server) AdminAddr() net.Addr { return s.adminListener.Addr() }
 func (s *Server) Run(ctx context.Context) error {
 	serving, failed := errgroup.WithContext(ctx)
 	serving.Go(func() error { return closedIsFine(s.grpc.Serve(s.grpcListener)) })
-	serving.Go(func() error { return closedIsFine(s.http.Serve(s.httpListener)) })
+	serving.Go(func() error { return closedIsFine(s.serveHTTP()) })
 	serving.Go(func() error { return closedIsFine(s.admin.Serve(s.adminListener)) })
 	s.setServing(true)
 	serving.Go(func() error {
@@ -164,6 +214,13 @@ func (s *Server) Run(ctx context.Context) error {
 		return nil
 	})
 	return serving.Wait()
+}
+
+func (s *Server) serveHTTP() error {
+	if s.config.TLS != nil {
+		return s.http.ServeTLS(s.httpListener, "", "")
+	}
+	return s.http.Serve(s.httpListener)
 }
 
 func closedIsFine(err error) error {
@@ -182,6 +239,23 @@ func (s *Server) setServing(serving bool) {
 	}
 	s.health.SetServingStatus("", status)
 	s.health.SetServingStatus(avalanchev1.GameService_ServiceDesc.ServiceName, status)
+}
+
+// showReadiness lets the metrics say what /readyz says.
+func (s *Server) showReadiness(telemetry *Telemetry) error {
+	_, err := telemetry.Meter().Int64ObservableGauge(
+		"avalanched.ready",
+		metric.WithDescription("1 if this replica welcomes new requests, 0 while it starts or drains."),
+		metric.WithInt64Callback(func(_ context.Context, observer metric.Int64Observer) error {
+			ready := int64(0)
+			if s.ready.Load() {
+				ready = 1
+			}
+			observer.Observe(ready)
+			return nil
+		}),
+	)
+	return err
 }
 
 // waitForBalancers goes on serving, because requests keep coming until everybody

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"net"
 	"net/http"
+	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -456,7 +457,8 @@ func TestSlowHeadersAreCutOff(t *testing.T) {
 	if err := conn.SetReadDeadline(time.Now().Add(5 * time.Second)); err != nil {
 		t.Fatal(err)
 	}
-	if data, err := io.ReadAll(conn); err != nil || strings.Contains(string(data), "200") {
+	// How it ends depends on the machine: in order, or with a reset.
+	if data, err := io.ReadAll(conn); errors.Is(err, os.ErrDeadlineExceeded) || strings.Contains(string(data), "200") {
 		t.Errorf("the connection stays: %q, %v", data, err)
 	}
 }

@@ -111,19 +111,22 @@ func (t *Telemetry) setUpMetrics(ctx context.Context, about *resource.Resource) 
 	return nil
 }
 
+// fineSeconds are the buckets of durations. Most calls take well under the 5 ms at
+// which the libraries' buckets begin.
+var fineSeconds = []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10}
+
 // views adapt what the instrumentation libraries measure.
 func views() []sdkmetric.View {
-	// Most calls take well under the 5 ms at which the libraries' buckets begin.
-	fine := sdkmetric.AggregationExplicitBucketHistogram{
-		Boundaries: []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
-	}
+	fine := sdkmetric.AggregationExplicitBucketHistogram{Boundaries: fineSeconds}
+	// Their buckets for sizes end at 10 kB.
+	sizes := sdkmetric.AggregationExplicitBucketHistogram{Boundaries: []float64{256, 1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20}}
 	// The Host header is the client's to choose: as a label it would let anybody
 	// make time series without end.
 	withoutHost := attribute.NewDenyKeysFilter(semconv.ServerAddressKey, semconv.ServerPortKey)
 	return []sdkmetric.View{
 		sdkmetric.NewView(sdkmetric.Instrument{Name: "rpc.server.call.duration"}, sdkmetric.Stream{Aggregation: fine}),
 		sdkmetric.NewView(sdkmetric.Instrument{Name: "http.server.request.duration"}, sdkmetric.Stream{Aggregation: fine, AttributeFilter: withoutHost}),
-		sdkmetric.NewView(sdkmetric.Instrument{Name: "http.server.*.body.size"}, sdkmetric.Stream{AttributeFilter: withoutHost}),
+		sdkmetric.NewView(sdkmetric.Instrument{Name: "http.server.*.body.size"}, sdkmetric.Stream{Aggregation: sizes, AttributeFilter: withoutHost}),
 	}
 }
 
@@ -154,6 +157,31 @@ func exported(signal string) bool {
 
 // Meter makes the instruments of one part of the program.
 func (t *Telemetry) Meter() metric.Meter { return t.metrics.Meter(instrumentationName) }
+
+// counter is one to be made, and where to put it.
+type counter struct {
+	instrument        *metric.Int64Counter
+	name, unit, about string
+}
+
+func makeCounters(meter metric.Meter, counters []counter) error {
+	var errs []error
+	for _, c := range counters {
+		var err error
+		*c.instrument, err = meter.Int64Counter(c.name, metric.WithUnit(c.unit), metric.WithDescription(c.about))
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// startAtZero shows a counter's series before there is anything to count. Else the
+// first event would be the series' first value, in which Prometheus sees no increase,
+// and an alert would miss it.
+func startAtZero(c metric.Int64Counter, key attribute.Key, values []string, others ...attribute.KeyValue) {
+	for _, value := range values {
+		c.Add(context.Background(), 0, metric.WithAttributes(append(others, key.String(value))...))
+	}
+}
 
 // Shutdown sends what is still held back and closes the exporters.
 func (t *Telemetry) Shutdown(ctx context.Context) error {
@@ -195,6 +223,31 @@ func (t *Telemetry) httpMiddleware() func(http.Handler) http.Handler {
 		otelhttp.WithMeterProvider(t.metrics),
 		otelhttp.WithPropagators(t.propagator()),
 	)
+}
+
+// hideRequestLine takes the parts of a request line out of its span that the client
+// chose freely: by mistake, a path may hold a state. The route says what matters.
+func hideRequestLine(ctx context.Context, r *http.Request, route string) {
+	span := trace.SpanFromContext(ctx)
+	if !span.IsRecording() {
+		return
+	}
+	span.SetAttributes(semconv.URLPath(route))
+	if knownMethod(r.Method) != r.Method {
+		span.SetAttributes(semconv.HTTPRequestMethodOriginal(""))
+	}
+}
+
+// knownMethod is an HTTP method, or what OpenTelemetry puts for those that clients
+// make up.
+func knownMethod(method string) string {
+	switch method {
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch,
+		http.MethodDelete, http.MethodConnect, http.MethodOptions, http.MethodTrace:
+		return method
+	default:
+		return semconv.HTTPRequestMethodOther.Value.AsString()
+	}
 }
 
 // scrapeHandler shows the metrics in Prometheus' format.

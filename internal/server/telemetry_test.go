@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"context"
 	"encoding/hex"
 	"io"
@@ -23,17 +24,21 @@ import (
 
 	avalanchev1 "github.com/avalanched/avalanched/api/proto/avalanche/v1"
 	"github.com/avalanched/avalanched/internal/engine"
+	"github.com/avalanched/avalanched/internal/engine/rulesets"
 	"github.com/avalanched/avalanched/internal/ledger"
 	"github.com/avalanched/avalanched/internal/service"
 	"github.com/avalanched/avalanched/internal/state"
 )
 
-// collector is where OTLP goes in a test.
+// collector is where OTLP goes in a test. tools/observability tries the same with a
+// real Collector.
 type collector struct {
 	mu      sync.Mutex
 	spans   []*tracepb.Span
 	metrics []string
 	logs    []string
+	// received is every byte of every request, one after the other.
+	received bytes.Buffer
 }
 
 func (c *collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -44,6 +49,7 @@ func (c *collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.received.Write(data)
 	switch r.URL.Path {
 	case "/v1/traces":
 		var request coltrace.ExportTraceServiceRequest
@@ -79,9 +85,9 @@ func (c *collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// startCollected runs a server whose telemetry goes to a collector. The returned
-// function ends both and says what has arrived.
-func startCollected(t *testing.T, games avalanchev1.GameServiceServer) (*running, func() *collector) {
+// collectFrom runs a server whose telemetry goes to a collector. The returned function
+// ends both and says what has arrived.
+func collectFrom(t *testing.T, makeGames func(*Telemetry, *slog.Logger) avalanchev1.GameServiceServer) (*running, func() *collector) {
 	t.Helper()
 	c := &collector{}
 	web := httptest.NewServer(c)
@@ -92,7 +98,8 @@ func startCollected(t *testing.T, games avalanchev1.GameServiceServer) (*running
 		t.Fatal(err)
 	}
 	logs := &logBuffer{}
-	server, err := New(testConfig(), games, telemetry, NewLogger(logs, slog.LevelDebug, LogJSON, telemetry))
+	log := NewLogger(logs, slog.LevelDebug, LogJSON, telemetry)
+	server, err := New(testConfig(), makeGames(telemetry, log), telemetry, log)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,6 +114,38 @@ func startCollected(t *testing.T, games avalanchev1.GameServiceServer) (*running
 	}
 }
 
+// fakes are games without telemetry of their own.
+func fakes(*Telemetry, *slog.Logger) avalanchev1.GameServiceServer { return fakeGames{} }
+
+// realGames are those of the real service with a ledger, reporting as the daemon's do.
+func realGames(t testing.TB) func(*Telemetry, *slog.Logger) avalanchev1.GameServiceServer {
+	return func(telemetry *Telemetry, log *slog.Logger) avalanchev1.GameServiceServer {
+		t.Helper()
+		keyring, err := state.Throwaway()
+		if err != nil {
+			t.Fatal(err)
+		}
+		metrics, err := NewGameMetrics(telemetry)
+		if err != nil {
+			t.Fatal(err)
+		}
+		memory, err := ledger.Open(t.Context(), "memory", ledger.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		observed, err := ObserveLedger(memory, telemetry, log)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return service.New(service.Config{
+			Rulesets: rulesets.Registry(),
+			Keys:     func() *state.Keyring { return keyring },
+			Ledger:   observed,
+			Observer: metrics.Observer(),
+		})
+	}
+}
+
 const (
 	traceID = "0af7651916cd43dd8448eb211c80319c"
 	spanID  = "b7ad6b7169203331"
@@ -114,7 +153,7 @@ const (
 )
 
 func TestOneTraceThroughTheGateway(t *testing.T) {
-	r, collected := startCollected(t, fakeGames{})
+	r, collected := collectFrom(t, fakes)
 	r.do(t, http.MethodGet, "/v1/rulesets/x", http.Header{"Traceparent": {parent}}, nil)
 	if !strings.Contains(r.logs.String(), `"trace_id":"`+traceID+`"`) {
 		t.Errorf("the log line has no trace: %s", r.logs)
@@ -142,7 +181,7 @@ func TestOneTraceThroughTheGateway(t *testing.T) {
 }
 
 func TestTraceOverGRPC(t *testing.T) {
-	r, collected := startCollected(t, fakeGames{})
+	r, collected := collectFrom(t, fakes)
 	ctx := metadata.AppendToOutgoingContext(t.Context(), "traceparent", parent)
 	if _, err := r.games.GetRuleset(ctx, &avalanchev1.GetRulesetRequest{Ruleset: "x"}); err != nil {
 		t.Fatal(err)
@@ -245,21 +284,20 @@ func TestGameMetrics(t *testing.T) {
 	observer.GameCreated(t.Context(), "marble-basic")
 	observer.MoveMade(t.Context(), "marble-basic", 7, engine.Outcome{})
 	observer.MoveMade(t.Context(), "marble-basic", 3, engine.WonBy(1, engine.CardFull))
+	observer.MoveMade(t.Context(), "mancala-kalah", 1, engine.DrawnGame(engine.MostStones))
 	for _, err := range []error{
 		nil, state.ErrInvalid, state.ErrTooNew, state.ErrKeyRetired,
 		&service.Problem{Code: codes.FailedPrecondition, Reason: avalanchev1.ErrorReason_RULESET_RETIRED, Message: "old"},
 	} {
 		observer.StateOpened(t.Context(), err)
 	}
-	observer.LedgerAdvanced(t.Context(), ledger.Adopted)
 	metrics.KeysetReloaded(nil)
 	metrics.KeysetReloaded(io.EOF)
 
-	recorder := httptest.NewRecorder()
-	telemetry.scrapeHandler().ServeHTTP(recorder, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", http.NoBody))
-	for _, want := range []string{
+	checkMetrics(t, scrape(t, telemetry),
 		`avalanched_games_created_total{ruleset="marble-basic"} 1`,
-		`avalanched_games_ended_total{ended="CARD_FULL",ruleset="marble-basic"} 1`,
+		`avalanched_games_ended_total{ended="CARD_FULL",ruleset="marble-basic",status="WON"} 1`,
+		`avalanched_games_ended_total{ended="MOST_STONES",ruleset="mancala-kalah",status="DRAWN"} 1`,
 		`avalanched_move_events_count{ruleset="marble-basic"} 2`,
 		`avalanched_move_events_sum{ruleset="marble-basic"} 10`,
 		`avalanched_states_opened_total{result="OK"} 1`,
@@ -267,12 +305,212 @@ func TestGameMetrics(t *testing.T) {
 		`avalanched_states_opened_total{result="STATE_TOO_NEW"} 1`,
 		`avalanched_states_opened_total{result="KEY_RETIRED"} 1`,
 		`avalanched_states_opened_total{result="RULESET_RETIRED"} 1`,
-		`avalanched_ledger_advances_total{outcome="adopted"} 1`,
 		`avalanched_keyset_reloads_total{result="OK"} 1`,
 		`avalanched_keyset_reloads_total{result="REFUSED"} 1`,
-	} {
-		if !strings.Contains(recorder.Body.String(), want+"\n") {
-			t.Errorf("no %s in\n%s", want, recorder.Body)
+	)
+}
+
+func TestStatesAndReloadsAreCountedFromZero(t *testing.T) {
+	telemetry := newTelemetry(t)
+	if _, err := NewGameMetrics(telemetry); err != nil {
+		t.Fatal(err)
+	}
+	checkMetrics(t, scrape(t, telemetry),
+		`avalanched_states_opened_total{result="STATE_INVALID"} 0`,
+		`avalanched_keyset_reloads_total{result="REFUSED"} 0`,
+	)
+}
+
+func scrape(t *testing.T, telemetry *Telemetry) string {
+	t.Helper()
+	recorder := httptest.NewRecorder()
+	telemetry.scrapeHandler().ServeHTTP(recorder, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", http.NoBody))
+	return recorder.Body.String()
+}
+
+// checkMetrics looks for lines in Prometheus' format.
+func checkMetrics(t *testing.T, metrics string, want ...string) {
+	t.Helper()
+	for _, line := range want {
+		if !strings.Contains(metrics, line+"\n") {
+			t.Errorf("no %s in\n%s", line, metrics)
 		}
+	}
+}
+
+func TestRefusalsAreCountedByReason(t *testing.T) {
+	r, collected := collectFrom(t, realGames(t))
+	checkMetrics(t, r.askAdmin(t, "/metrics").body, `avalanched_requests_refused_total{reason="OVERLOADED"} 0`)
+	for range 2 {
+		if _, err := r.games.CreateGame(t.Context(), &avalanchev1.CreateGameRequest{Ruleset: "snow"}); err == nil {
+			t.Error("snow is a ruleset")
+		}
+	}
+	r.postJSON(t, "/v1/games", `{"ruleset":"snow"}`)
+	r.postJSON(t, "/v1/games", `{`)
+	r.do(t, http.MethodGet, "/v1/snow", nil, nil)
+	r.do(t, http.MethodGet, "/v1/rulesets", nil, nil)
+	_ = r.conn.Invoke(t.Context(), "/made.up.Service/Method", &emptypb.Empty{}, &emptypb.Empty{})
+	checkMetrics(t, r.askAdmin(t, "/metrics").body,
+		`avalanched_requests_refused_total{reason="RULESET_UNKNOWN"} 3`,
+		`avalanched_requests_refused_total{reason="BODY_MALFORMED"} 1`,
+		`avalanched_requests_refused_total{reason="ROUTE_UNKNOWN"} 1`,
+		`avalanched_requests_refused_total{reason="METHOD_UNKNOWN"} 1`,
+		`avalanched_requests_refused_total{reason="INTERNAL_FAULT"} 0`,
+	)
+	reasons := map[string]int{}
+	for _, span := range collected().spans {
+		reasons[attributeOf(span, "avalanched.reason")]++
+	}
+	if reasons["RULESET_UNKNOWN"] != 3 || reasons["ROUTE_UNKNOWN"] != 1 {
+		t.Errorf("reasons of the spans: %v", reasons)
+	}
+}
+
+func attributeOf(span *tracepb.Span, key string) string {
+	for _, attribute := range span.GetAttributes() {
+		if attribute.GetKey() == key {
+			return attribute.GetValue().GetStringValue()
+		}
+	}
+	return ""
+}
+
+func TestReadinessIsAMetric(t *testing.T) {
+	telemetry := newTelemetry(t)
+	server, err := New(testConfig(), fakeGames{}, telemetry, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkMetrics(t, scrape(t, telemetry), "avalanched_ready 0")
+	server.setServing(true)
+	checkMetrics(t, scrape(t, telemetry), "avalanched_ready 1")
+}
+
+// TestNoSecretInAnySignal plays a sealed game and does with its secrets what clients
+// do by right and by mistake. Nothing of them may be in what goes to a collector, in
+// the log or in the metrics.
+func TestNoSecretInAnySignal(t *testing.T) {
+	const (
+		binding   = "chat-31415926535"
+		requestID = "2ba5f5b0-3a4e-4d36-8e46-2a1cfd3e3fd1"
+		apiKey    = "key-of-a-tenant-27182818"
+	)
+	r, collected := collectFrom(t, realGames(t))
+	ctx := metadata.AppendToOutgoingContext(t.Context(), "authorization", "Bearer "+apiKey)
+	created, err := r.games.CreateGame(ctx, &avalanchev1.CreateGameRequest{
+		Ruleset: "marble-basic", Players: 2, RequestId: requestID, Context: binding,
+		Options: &avalanchev1.GameOptions{SealedSeats: true},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, seatKey := created.GetState(), created.GetSeatKeys()[0]
+	secrets := append([]string{binding, requestID, apiKey, first, created.GetHostKey(), created.GetGame().GetGameId()}, created.GetSeatKeys()...)
+	move := func(state, notation, key string) (*avalanchev1.ApplyMoveResponse, error) {
+		return r.games.ApplyMove(ctx, &avalanchev1.ApplyMoveRequest{
+			State: state, Context: binding, SeatKey: key,
+			Move: &avalanchev1.Move{Kind: &avalanchev1.Move_Notation{Notation: notation}},
+		})
+	}
+	next, err := move(first, "Ar", seatKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secrets = append(secrets, next.GetState())
+	// A stale state, a wrong key, an altered state, and a strange context.
+	for _, try := range []func() error{
+		func() error { _, err := move(first, "Br", seatKey); return err },
+		func() error { _, err := move(next.GetState(), "Br", created.GetHostKey()); return err },
+		func() error { _, err := move(next.GetState()+"A", "Br", seatKey); return err },
+		func() error {
+			_, err := r.games.InspectGame(ctx, &avalanchev1.InspectGameRequest{State: first, Context: seatKey})
+			return err
+		},
+	} {
+		if err := try(); err == nil {
+			t.Error("a wrong call succeeds")
+		}
+	}
+	header := http.Header{"Content-Type": {"application/json"}, "Authorization": {"Bearer " + apiKey}}
+	for _, request := range []struct{ method, path, body string }{
+		{http.MethodPost, "/v1/games:inspect", `{"state":"` + first + `","context":"` + binding + `","seatKey":"` + seatKey + `"}`},
+		{http.MethodPost, "/v1/games:inspect", `{"state":"` + first + `","` + seatKey + `":1}`},
+		{http.MethodPost, "/v1/games:inspect?state=" + first, ``},
+		{http.MethodGet, "/v1/games/" + first + "?seatKey=" + seatKey, ``},
+		{http.MethodGet, "/v1/rulesets/" + first, ``},
+		{http.MethodGet, "/v1/rulesets?" + seatKey + "=1", ``},
+		{seatKey, "/v1/games", ``},
+	} {
+		r.do(t, request.method, request.path, header, strings.NewReader(request.body))
+	}
+	_ = r.conn.Invoke(ctx, "/"+first+"/"+seatKey, &emptypb.Empty{}, &emptypb.Empty{})
+
+	metrics := r.askAdmin(t, "/metrics").body
+	c := collected()
+	if len(c.spans) < 12 || len(c.logs) < 12 || len(c.metrics) == 0 {
+		t.Fatalf("%d spans, %d log records and %d metrics have arrived", len(c.spans), len(c.logs), len(c.metrics))
+	}
+	for place, text := range map[string]string{"OTLP": c.received.String(), "the log": r.logs.String(), "/metrics": metrics} {
+		for _, secret := range secrets {
+			if strings.Contains(text, secret) {
+				t.Errorf("%s holds %q", place, secret)
+			}
+		}
+	}
+}
+
+// TestTheLedgerIsPartOfTheTrace looks at a move from the HTTP request to the ledger.
+func TestTheLedgerIsPartOfTheTrace(t *testing.T) {
+	r, collected := collectFrom(t, realGames(t))
+	created, err := r.games.CreateGame(t.Context(), &avalanchev1.CreateGameRequest{Ruleset: "marble-basic", Players: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.do(t, http.MethodPost, "/v1/games:applyMove", http.Header{"Traceparent": {parent}, "Content-Type": {"application/json"}},
+		strings.NewReader(`{"state":"`+created.GetState()+`","move":{"notation":"Ar"}}`))
+	checkMetrics(t, r.askAdmin(t, "/metrics").body,
+		`avalanched_ledger_advances_total{outcome="advanced"} 1`,
+		`avalanched_ledger_duration_seconds_count{operation="advance",outcome="advanced"} 1`,
+	)
+	var names, parents []string
+	above := spanID
+	spans := collected().spans
+	for range 3 {
+		for _, span := range spans {
+			if hex.EncodeToString(span.GetTraceId()) == traceID && hex.EncodeToString(span.GetParentSpanId()) == above {
+				names, above = append(names, span.GetName()), hex.EncodeToString(span.GetSpanId())
+				parents = append(parents, above)
+				break
+			}
+		}
+	}
+	want := []string{"POST /v1/games:applyMove", "avalanche.v1.GameService/ApplyMove", "ledger advance"}
+	if !slices.Equal(names, want) {
+		t.Errorf("the trace goes %q, want %q", names, want)
+	}
+	if line := `"code":"OK"`; !strings.Contains(r.logs.String(), line) || !strings.Contains(r.logs.String(), `"span_id":"`+parents[1]+`"`) {
+		t.Errorf("the log line does not belong to the call:\n%s", r.logs)
+	}
+}
+
+func TestTroubleWithSendingIsNotSent(t *testing.T) {
+	r, collected := collectFrom(t, fakes)
+	r.log.With("a", 1).WithGroup("g").Warn(sendingTrouble, slog.Any("error", io.EOF))
+	r.log.Warn("other")
+	if !strings.Contains(r.logs.String(), sendingTrouble) {
+		t.Error("it is not in the log")
+	}
+	if c := collected(); slices.Contains(c.logs, sendingTrouble) || !slices.Contains(c.logs, "other") {
+		t.Errorf("log records sent: %q", c.logs)
+	}
+}
+
+func TestSamplerComesFromTheEnvironment(t *testing.T) {
+	t.Setenv("OTEL_TRACES_SAMPLER", "always_off")
+	r, collected := collectFrom(t, fakes)
+	r.do(t, http.MethodGet, "/v1/rulesets/x", nil, nil)
+	if c := collected(); len(c.spans) != 0 || len(c.logs) == 0 {
+		t.Errorf("%d spans and %d log records, want no spans", len(c.spans), len(c.logs))
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -14,6 +13,8 @@ import (
 	"github.com/tink-crypto/tink-go/v2/insecurecleartextkeyset"
 	"github.com/tink-crypto/tink-go/v2/keyset"
 	"github.com/tink-crypto/tink-go/v2/tink"
+
+	"github.com/avalanched/avalanched/internal/watch"
 )
 
 // maxKeysetSize is ten times what 256 keys take, in bytes.
@@ -45,31 +46,15 @@ func OpenKEK(uri string) (tink.AEAD, error) {
 // LoadKeyset reads a keyset file: a Tink keyset in JSON, encrypted if kek is not
 // nil.
 func LoadKeyset(path string, kek tink.AEAD) (*Keyset, error) {
-	data, err := readKeysetFile(path)
+	data, err := watch.ReadFile(path, maxKeysetSize)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("keyset: %w", err)
 	}
 	keys, err := parseKeyset(data, kek)
 	if err != nil {
 		return nil, fmt.Errorf("keyset %s: %w", path, err)
 	}
 	return keys, nil
-}
-
-func readKeysetFile(path string) ([]byte, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("keyset: %w", err)
-	}
-	defer file.Close() //nolint:errcheck // nothing was written
-	data, err := io.ReadAll(io.LimitReader(file, maxKeysetSize+1))
-	if err != nil {
-		return nil, fmt.Errorf("keyset: %w", err)
-	}
-	if len(data) > maxKeysetSize {
-		return nil, fmt.Errorf("keyset %s is above %d bytes and so no keyset of at most 256 keys", path, maxKeysetSize)
-	}
-	return data, nil
 }
 
 func parseKeyset(data []byte, kek tink.AEAD) (*Keyset, error) {

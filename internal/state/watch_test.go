@@ -47,7 +47,7 @@ func startWatching(t *testing.T, path string, poll time.Duration) watched {
 	t.Helper()
 	w := watched{reloads: make(chan error, 1000), log: &lockedBuffer{}}
 	var err error
-	w.Watcher, err = watch(WatchConfig{
+	w.Watcher, err = follow(WatchConfig{
 		Path:     path,
 		Logger:   slog.New(slog.NewTextHandler(w.log, nil)),
 		OnReload: func(err error) { w.reloads <- err },
@@ -322,7 +322,7 @@ func TestWatchingAnEncryptedKeyset(t *testing.T) {
 		t.Fatal(err)
 	}
 	reloads := make(chan error, 100)
-	w, err := watch(WatchConfig{Path: path, KEK: kek, Logger: slog.New(slog.DiscardHandler), OnReload: func(err error) { reloads <- err }}, shortly, never)
+	w, err := follow(WatchConfig{Path: path, KEK: kek, Logger: slog.New(slog.DiscardHandler), OnReload: func(err error) { reloads <- err }}, shortly, never)
 	if err != nil {
 		t.Fatal(err)
 	}
