@@ -150,7 +150,7 @@ func (c serveCmd) serve(ctx context.Context, stdout, stderr io.Writer) (err erro
 		}
 	}()
 	respectMemoryLimit(log)
-	metrics, err := server.NewGameMetrics(telemetry)
+	metrics, err := server.NewGameMetrics(telemetry) //nolint:contextcheck // First values belong to no request.
 	if err != nil {
 		return err
 	}
@@ -175,7 +175,7 @@ func (c serveCmd) serve(ctx context.Context, stdout, stderr io.Writer) (err erro
 	})
 
 	config := c.config()
-	closeAccess, err := c.openAccess(&config, log, telemetry)
+	closeAccess, err := c.openAccess(&config, log, telemetry) //nolint:contextcheck // First values belong to no request.
 	if err != nil {
 		return err
 	}
@@ -251,7 +251,7 @@ func (c serveCmd) openLedger(ctx context.Context, telemetry *server.Telemetry, l
 	if remembered == nil {
 		return nil, nil
 	}
-	observed, err := server.ObserveLedger(remembered, telemetry, log)
+	observed, err := server.ObserveLedger(remembered, telemetry, log) //nolint:contextcheck // First values belong to no request.
 	if err != nil {
 		return nil, errors.Join(err, remembered.Close())
 	}

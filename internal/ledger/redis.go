@@ -198,8 +198,7 @@ func decode(value string) (Entry, error) {
 // arguments of a command that it does not take, between quotation marks, and they hold
 // states: what is quoted is left out.
 func unavailable(cause error) error {
-	var reply redis.Error
-	if errors.As(cause, &reply) {
+	if reply, ok := errors.AsType[redis.Error](cause); ok {
 		said := reply.Error()
 		if quoted := strings.IndexAny(said, "'`\""); quoted >= 0 {
 			cause = errors.New(said[:quoted] + "…")

@@ -30,30 +30,34 @@ func (l scriptedLedger) Newest(context.Context, ledger.GameID) (ledger.Entry, bo
 }
 
 func TestLedgerOutcomes(t *testing.T) {
-	canceled, cancel := context.WithCancel(t.Context())
-	cancel()
 	unavailable := fmt.Errorf("%w: no route", ledger.ErrUnavailable)
 	for _, test := range []struct {
 		name, operation string
-		ctx             context.Context
-		ledger          scriptedLedger
-		warns           bool
+		// gone tells that the client has gone.
+		gone   bool
+		ledger scriptedLedger
+		warns  bool
 	}{
-		{"advanced", "advance", t.Context(), scriptedLedger{outcome: ledger.Advanced}, false},
-		{"repeated", "advance", t.Context(), scriptedLedger{outcome: ledger.Repeated}, false},
-		{"adopted", "advance", t.Context(), scriptedLedger{outcome: ledger.Adopted}, false},
-		{"superseded", "advance", t.Context(), scriptedLedger{err: &ledger.SupersededError{}}, false},
-		{"forgotten", "advance", t.Context(), scriptedLedger{err: ledger.ErrForgotten}, false},
-		{"full", "advance", t.Context(), scriptedLedger{err: ledger.ErrFull}, false},
-		{"unavailable", "advance", t.Context(), scriptedLedger{err: unavailable}, true},
-		{"abandoned", "advance", canceled, scriptedLedger{err: unavailable}, false},
-		{"fault", "advance", t.Context(), scriptedLedger{err: errors.New("snow")}, true},
-		{"found", "newest", t.Context(), scriptedLedger{known: true, newest: ledger.Entry{Ply: 3, Token: "x"}}, false},
-		{"unknown", "newest", t.Context(), scriptedLedger{}, false},
-		{"unavailable", "newest", t.Context(), scriptedLedger{err: unavailable}, true},
-		{"abandoned", "newest", canceled, scriptedLedger{err: unavailable}, false},
+		{"advanced", "advance", false, scriptedLedger{outcome: ledger.Advanced}, false},
+		{"repeated", "advance", false, scriptedLedger{outcome: ledger.Repeated}, false},
+		{"adopted", "advance", false, scriptedLedger{outcome: ledger.Adopted}, false},
+		{"superseded", "advance", false, scriptedLedger{err: &ledger.SupersededError{}}, false},
+		{"forgotten", "advance", false, scriptedLedger{err: ledger.ErrForgotten}, false},
+		{"full", "advance", false, scriptedLedger{err: ledger.ErrFull}, false},
+		{"unavailable", "advance", false, scriptedLedger{err: unavailable}, true},
+		{"abandoned", "advance", true, scriptedLedger{err: unavailable}, false},
+		{"fault", "advance", false, scriptedLedger{err: errors.New("snow")}, true},
+		{"found", "newest", false, scriptedLedger{known: true, newest: ledger.Entry{Ply: 3, Token: "x"}}, false},
+		{"unknown", "newest", false, scriptedLedger{}, false},
+		{"unavailable", "newest", false, scriptedLedger{err: unavailable}, true},
+		{"abandoned", "newest", true, scriptedLedger{err: unavailable}, false},
 	} {
 		t.Run(test.operation+" "+test.name, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			if test.gone {
+				cancel()
+			}
 			telemetry := newTelemetry(t)
 			var written bytes.Buffer
 			observed, err := ObserveLedger(test.ledger, telemetry, slog.New(slog.NewTextHandler(&written, nil)))
@@ -63,12 +67,12 @@ func TestLedgerOutcomes(t *testing.T) {
 			labels := `operation="` + test.operation + `",outcome="` + test.name + `"`
 			wantAdvances := `avalanched_ledger_advances_total{outcome="` + test.name + `"} 1`
 			if test.operation == "advance" {
-				outcome, err := observed.Advance(test.ctx, ledger.GameID{}, ledger.Entry{}, ledger.Entry{})
+				outcome, err := observed.Advance(ctx, ledger.GameID{}, ledger.Entry{}, ledger.Entry{})
 				if outcome != test.ledger.outcome || !errors.Is(err, test.ledger.err) {
 					t.Errorf("%v, %v", outcome, err)
 				}
 			} else {
-				entry, known, err := observed.Newest(test.ctx, ledger.GameID{})
+				entry, known, err := observed.Newest(ctx, ledger.GameID{})
 				if entry != test.ledger.newest || known != test.ledger.known || !errors.Is(err, test.ledger.err) {
 					t.Errorf("%v, %v, %v", entry, known, err)
 				}

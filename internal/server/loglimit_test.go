@@ -1,7 +1,6 @@
 package server
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -12,12 +11,20 @@ import (
 	"time"
 )
 
-// linesOf sums up log lines as "LEVEL message" or, where some were left out, "LEVEL
-// message -count", with the number of such lines, sorted.
-func linesOf(t *testing.T, log *bytes.Buffer) []string {
+// take empties the log.
+func (b *logBuffer) take() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	defer b.buffer.Reset()
+	return b.buffer.String()
+}
+
+// linesOf takes the lines of a log and sums them up as "LEVEL message" or, where some
+// were left out, "LEVEL message -count", with the number of such lines, sorted.
+func linesOf(t *testing.T, log *logBuffer) []string {
 	t.Helper()
 	counts := map[string]int{}
-	for line := range strings.Lines(log.String()) {
+	for line := range strings.Lines(log.take()) {
 		var record struct {
 			Level, Msg, Lines string
 			Count             int
@@ -39,7 +46,7 @@ func linesOf(t *testing.T, log *bytes.Buffer) []string {
 	return lines
 }
 
-func wantLines(t *testing.T, log *bytes.Buffer, want ...string) {
+func wantLines(t *testing.T, log *logBuffer, want ...string) {
 	t.Helper()
 	if got := linesOf(t, log); !slices.Equal(got, want) {
 		t.Errorf("log %q, want %q", got, want)
@@ -48,8 +55,8 @@ func wantLines(t *testing.T, log *bytes.Buffer, want ...string) {
 
 func TestLogUnderLoad(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var written bytes.Buffer
-		log := LimitLog(slog.New(slog.NewJSONHandler(&written, nil)), 3)
+		written := &logBuffer{}
+		log := LimitLog(slog.New(slog.NewJSONHandler(written, nil)), 3)
 		for i := range 10 {
 			log.Info("request")
 			// Attributes and groups change nothing.
@@ -57,38 +64,35 @@ func TestLogUnderLoad(t *testing.T) {
 			log.Debug("request")
 		}
 		log.Error("fault")
-		wantLines(t, &written, "ERROR fault: 1", "INFO request: 3", "WARN request: 3")
+		wantLines(t, written, "ERROR fault: 1", "INFO request: 3", "WARN request: 3")
 
-		written.Reset()
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
-		wantLines(t, &written, "INFO request -7: 1", "WARN request -7: 1")
+		wantLines(t, written, "INFO request -7: 1", "WARN request -7: 1")
 
 		// The next second has room again, and nothing is reported that was written.
-		written.Reset()
 		log.Info("request")
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
-		wantLines(t, &written, "INFO request: 1")
+		wantLines(t, written, "INFO request: 1")
 	})
 }
 
 // TestMadeUpMessagesAreBounded: libraries put anything into messages.
 func TestMadeUpMessagesAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var written bytes.Buffer
-		log := LimitLog(slog.New(slog.NewJSONHandler(&written, nil)), 1)
+		written := &logBuffer{}
+		log := LimitLog(slog.New(slog.NewJSONHandler(written, nil)), 1)
 		const extra = 50
 		for i := range maxLineKinds + extra {
-			log.Info(fmt.Sprintf("connection %d", i))
+			log.Info(fmt.Sprintf("connection %d", i)) //nolint:sloglint // As libraries do.
 		}
-		if got := len(linesOf(t, &written)); got != maxLineKinds+1 {
+		if got := len(linesOf(t, written)); got != maxLineKinds+1 {
 			t.Errorf("%d lines, want %d", got, maxLineKinds+1)
 		}
-		written.Reset()
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
-		wantLines(t, &written, fmt.Sprintf("INFO others -%d: 1", extra-1))
+		wantLines(t, written, fmt.Sprintf("INFO others -%d: 1", extra-1))
 	})
 }
 

@@ -33,11 +33,15 @@ func (s *Service) read(token, binding string) (openGame, error) {
 		return openGame{}, err
 	}
 	ruleset, known := s.rulesets.ByNumber(opened.Ruleset)
-	if !known || opened.RulesetVersion > ruleset.Info().Version {
+	if !known {
 		// The tag is good, so only a newer release can have made it.
 		return openGame{}, state.ErrTooNew
 	}
-	if opened.RulesetVersion < ruleset.Info().Version {
+	version := ruleset.Info().Version
+	if opened.RulesetVersion > version {
+		return openGame{}, state.ErrTooNew
+	}
+	if opened.RulesetVersion < version {
 		return openGame{}, &Problem{
 			Code:    codes.FailedPrecondition,
 			Reason:  avalanchev1.ErrorReason_RULESET_RETIRED,

@@ -15,9 +15,9 @@ import (
 
 // Dashboard is the one of deploy/grafana/avalanched.json. Its variables choose the data
 // source, the job and the replicas.
-func Dashboard() (dashboard.Dashboard, error) {
-	builder := dashboard.NewDashboardBuilder("avalanched").
-		Uid("avalanched").
+func Dashboard() (dashboard.Dashboard, error) { //nolint:staticcheck // Every Grafana imports the older schema.
+	builder := dashboard.NewDashboardBuilder("avalanched") //nolint:staticcheck // As above.
+	builder.Uid("avalanched").
 		Description("The rules authority for the games called Avalanche: traffic, games, ledger, limits and process. docs/telemetry.md explains the metrics.").
 		Tags([]string{"avalanched"}).
 		Time("now-3h", "now").
@@ -46,12 +46,12 @@ func labelVariable(name, label, query string) *dashboard.QueryVariableBuilder {
 	return dashboard.NewQueryVariableBuilder(name).
 		Label(label).
 		Datasource(datasource).
-		Query(dashboard.StringOrMap{String: cog.ToPtr(query)}).
+		Query(dashboard.StringOrMap{String: new(query)}).
 		Refresh(dashboard.VariableRefreshOnTimeRangeChanged).
 		Sort(dashboard.VariableSortAlphabeticalAsc)
 }
 
-var datasource = common.DataSourceRef{Type: cog.ToPtr("prometheus"), Uid: cog.ToPtr("${datasource}")}
+var datasource = common.DataSourceRef{Type: new("prometheus"), Uid: new("${datasource}")}
 
 type row struct {
 	title  string

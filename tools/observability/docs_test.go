@@ -35,7 +35,7 @@ func documentedMetrics(t *testing.T) map[string]documentedMetric {
 	metrics := map[string]documentedMetric{}
 	for _, match := range metricRow.FindAllStringSubmatch(documentation(t), -1) {
 		m := documentedMetric{otel: match[1], prometheus: match[2]}
-		for _, label := range strings.Split(match[3], ",") {
+		for label := range strings.SplitSeq(match[3], ",") {
 			if label = strings.Trim(label, " `"); label != "none" {
 				m.labels = append(m.labels, label)
 			}

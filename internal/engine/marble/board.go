@@ -2,6 +2,7 @@ package marble
 
 import (
 	"math/bits"
+	"slices"
 	"strings"
 
 	"github.com/avalanched/avalanched/internal/engine"
@@ -65,16 +66,20 @@ func NewBoard(rows int) Board { return Board{rows: ^uint64(0) >> ((MaxRows - row
 // Rows is the number of gate rows.
 func (b Board) Rows() int { return bits.Len64(b.rows) / 4 }
 
-// Gates lists the board's gates, row by row from the top, left to right.
-func (b Board) Gates() []Gate {
-	gates := make([]Gate, 0, gateCount(b.Rows()))
-	for row := range b.Rows() {
+// allGates are the gates of the largest board, with which those of any other begin.
+var allGates = func() (gates []Gate) {
+	for row := range MaxRows {
 		for gate, end := rowGates(row); gate < end; gate++ {
 			gates = append(gates, gate)
 		}
 	}
 	return gates
-}
+}()
+
+// Gates lists the board's gates, row by row from the top, left to right.
+func (b Board) Gates() []Gate { return slices.Clone(b.gates()) }
+
+func (b Board) gates() []Gate { return allGates[:gateCount(b.Rows())] }
 
 // gateCount is 3 for each odd row and 4 for each even one.
 func gateCount(rows int) int { return 3*rows + rows/2 }
@@ -129,13 +134,13 @@ var chutePaths, pathsBelow = func() (fromTop [RightLane + 1]path, below [MaxRows
 	for lane := range fromTop {
 		fromTop[lane].lane = Lane(lane)
 	}
-	for _, gate := range NewBoard(MaxRows).Gates() {
+	for _, gate := range allGates {
 		left := gate.leftLane()
 		fromTop[left].gates |= 1 << gate
 		fromTop[left+1].gates |= 1 << gate
 		fromTop[left+1].onRight |= 1 << gate
 	}
-	for _, gate := range NewBoard(MaxRows).Gates() {
+	for _, gate := range allGates {
 		_, end := rowGates(gate.row())
 		for side := range below[gate] {
 			below[gate][side] = fromTop[gate.leftLane()+Lane(side)]

@@ -76,9 +76,8 @@ func (v *Variant) UnpackPosition(packed []byte) (Position, error) {
 	codec := bitCodec{reading: true}
 	copy(codec.buffer[:], packed)
 	position := Position{variant: v}
-	refused := engine.Refuse(engine.PositionMalformed, "the bytes are no packed position of %s", v.info.ID)
 	if !position.fields(&codec) {
-		return Position{}, refused
+		return Position{}, v.noPacked()
 	}
 	if refusal := position.validate(); refusal != nil {
 		return Position{}, refusal
@@ -88,9 +87,13 @@ func (v *Variant) UnpackPosition(packed []byte) (Position, error) {
 	// One position has one packed form: nothing follows it, and padding is zero.
 	var again [maxPacked]byte
 	if settled != position || !bytes.Equal(position.AppendPacked(again[:0]), packed) {
-		return Position{}, refused
+		return Position{}, v.noPacked()
 	}
 	return position, nil
+}
+
+func (v *Variant) noPacked() *engine.Refusal {
+	return engine.Refuse(engine.PositionMalformed, "the bytes are no packed position of %s", v.info.ID)
 }
 
 // fields visits everything that makes up a position. It returns false if what it reads
@@ -166,13 +169,16 @@ var groupBits = [gatesPerGroup + 1]uint{1: 4, 2: 7, 3: 10}
 
 // boardFields visits the gates. With three colors, a gate takes three bits.
 func (p *Position) boardFields(c *bitCodec) {
+	gates := p.board.gates()
 	if p.variant.colors == 3 {
-		for _, gate := range p.board.Gates() {
+		for _, gate := range gates {
 			p.setGateState(c, gate, c.field(p.gateState(gate), 3))
 		}
 		return
 	}
-	for group := range slices.Chunk(p.board.Gates(), gatesPerGroup) {
+	for len(gates) > 0 {
+		group := gates[:min(gatesPerGroup, len(gates))]
+		gates = gates[len(group):]
 		number := uint(0)
 		for _, gate := range group {
 			number = number*10 + p.gateState(gate)

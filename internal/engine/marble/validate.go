@@ -8,14 +8,20 @@ import "github.com/avalanched/avalanched/internal/engine"
 // keeps true, not for a game that leads there from a start: a creator may give marbles to
 // whom she likes, and name marbles as out of the game that her box has lost.
 func (p *Position) validate() *engine.Refusal {
-	for _, check := range [...]func(*Position) *engine.Refusal{
-		(*Position).checkCards, (*Position).checkHands, (*Position).stockTrays, (*Position).checkTurn, (*Position).checkResult,
-	} {
-		if refusal := check(p); refusal != nil {
-			return refusal
-		}
+	// Written out, because a list of functions would move every position to the heap.
+	if refusal := p.checkCards(); refusal != nil {
+		return refusal
 	}
-	return nil
+	if refusal := p.checkHands(); refusal != nil {
+		return refusal
+	}
+	if refusal := p.stockTrays(); refusal != nil {
+		return refusal
+	}
+	if refusal := p.checkTurn(); refusal != nil {
+		return refusal
+	}
+	return p.checkResult()
 }
 
 func inconsistent(format string, args ...any) *engine.Refusal {
