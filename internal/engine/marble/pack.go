@@ -1,7 +1,6 @@
 package marble
 
 import (
-	"bytes"
 	"math/bits"
 	"slices"
 
@@ -76,7 +75,8 @@ func (v *Variant) UnpackPosition(packed []byte) (Position, error) {
 	codec := bitCodec{reading: true}
 	copy(codec.buffer[:], packed)
 	position := Position{variant: v}
-	if !position.fields(&codec) {
+	// One position has one packed form: nothing follows it, and padding is zero.
+	if !position.fields(&codec) || codec.len() != uint(len(packed)) || codec.field(0, -codec.at&7) != 0 {
 		return Position{}, v.noPacked()
 	}
 	if refusal := position.validate(); refusal != nil {
@@ -84,9 +84,7 @@ func (v *Variant) UnpackPosition(packed []byte) (Position, error) {
 	}
 	settled := position
 	settled.settle(nil)
-	// One position has one packed form: nothing follows it, and padding is zero.
-	var again [maxPacked]byte
-	if settled != position || !bytes.Equal(position.AppendPacked(again[:0]), packed) {
+	if settled != position {
 		return Position{}, v.noPacked()
 	}
 	return position, nil
@@ -124,7 +122,9 @@ func (p *Position) fields(c *bitCodec) bool {
 	} else {
 		p.turnFields(c)
 	}
-	p.boardFields(c)
+	if !p.boardFields(c) {
+		return false
+	}
 	for i := range p.players {
 		if !p.seatFields(c, i) {
 			return false
@@ -132,6 +132,7 @@ func (p *Position) fields(c *bitCodec) bool {
 	}
 	if c.flag(p.discarded != Marbles{}) {
 		p.marbleFields(c, &p.discarded)
+		return p.discarded != Marbles{}
 	}
 	return true
 }
@@ -161,34 +162,49 @@ func (p *Position) turnFields(c *bitCodec) {
 	}
 }
 
-// Gates of four colors have ten states each, so that gatesPerGroup of them fit into ten
-// bits. groupBits is the width of a group by its number of gates.
-const gatesPerGroup = 3
+// Gates of four colors have ten states each, so that three of them fit into ten bits;
+// those of three colors have eight, and are grouped for speed alone. fourColorGroupBits
+// is the width of a group by its number of gates.
+const (
+	threeColorGatesPerGroup = 16
+	fourColorGatesPerGroup  = 3
+)
 
-var groupBits = [gatesPerGroup + 1]uint{1: 4, 2: 7, 3: 10}
+var fourColorGroupBits = [fourColorGatesPerGroup + 1]uint{1: 4, 2: 7, 3: 10}
 
-// boardFields visits the gates. With three colors, a gate takes three bits.
-func (p *Position) boardFields(c *bitCodec) {
+// boardFields visits the gates.
+func (p *Position) boardFields(c *bitCodec) bool {
 	gates := p.board.gates()
-	if p.variant.colors == 3 {
-		for _, gate := range gates {
-			p.setGateState(c, gate, c.field(p.gateState(gate), 3))
-		}
-		return
+	states, perGroup := uint(8), threeColorGatesPerGroup
+	if p.variant.colors == MaxColors {
+		states, perGroup = 10, fourColorGatesPerGroup
 	}
 	for len(gates) > 0 {
-		group := gates[:min(gatesPerGroup, len(gates))]
+		group := gates[:min(perGroup, len(gates))]
 		gates = gates[len(group):]
 		number := uint(0)
-		for _, gate := range group {
-			number = number*10 + p.gateState(gate)
+		if !c.reading {
+			for _, gate := range group {
+				number = number*states + p.gateState(gate)
+			}
 		}
-		number = c.field(number, groupBits[len(group)])
+		width := fourColorGroupBits[len(group)&3]
+		if states == 8 {
+			width = 3 * uint(len(group))
+		}
+		number = c.field(number, width)
+		if !c.reading {
+			continue
+		}
 		for _, gate := range slices.Backward(group) {
-			p.setGateState(c, gate, number%10)
-			number /= 10
+			p.setGateState(gate, number%states)
+			number /= states
+		}
+		if number != 0 {
+			return false
 		}
 	}
+	return true
 }
 
 // gateState is twice what the gate holds (0 for nothing, else the color from 1), plus 1
@@ -201,10 +217,7 @@ func (p *Position) gateState(gate Gate) uint {
 	return state
 }
 
-func (p *Position) setGateState(c *bitCodec, gate Gate, state uint) {
-	if !c.reading {
-		return
-	}
+func (p *Position) setGateState(gate Gate, state uint) {
 	p.board.setGate(gate, state&1 == 1)
 	if state > 1 {
 		p.board.load(gate, Color(state>>1-1))
