@@ -4,6 +4,6 @@
 package crds
 
 import (
-	_ "github.com/prometheus-operator/prometheus-operator/example"
+	_ "github.com/prometheus-operator/prometheus-operator/example" // Its folder has the definitions.
 	_ "sigs.k8s.io/gateway-api/pkg/consts"
 )
