@@ -58,7 +58,8 @@ func withKeys(t *testing.T, entries ...string) func(*Config) {
 // each was answered.
 func (r *running) bothTransports(t *testing.T, headers ...string) map[string]*status.Status {
 	t.Helper()
-	ctx := metadata.AppendToOutgoingContext(t.Context(), headers...)
+	ctx, cancel := context.WithTimeout(metadata.AppendToOutgoingContext(t.Context(), headers...), 10*time.Second)
+	defer cancel()
 	_, err := r.games.GetRuleset(ctx, &avalanchev1.GetRulesetRequest{Ruleset: "x"})
 	answers := map[string]*status.Status{"gRPC": status.Convert(err), "HTTP": status.New(codes.OK, "")}
 	header := http.Header{}

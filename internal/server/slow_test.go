@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"io"
 	"net"
 	"net/http"
@@ -208,7 +209,11 @@ func TestTheSlowestGoFirst(t *testing.T) {
 // long that takes.
 func TestWhoDoesNotListenHoldsNoPlace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := startPiped(t, fakeGames{}, func(c *Config) { c.MaxInFlight = 1 })
+		// Longer than what the library keeps to itself.
+		long := &avalanchev1.GetRulesetResponse{Ruleset: &avalanchev1.Ruleset{HowToPlay: strings.Repeat("x", 64<<10)}}
+		p := startPiped(t, fakeGames{get: func(context.Context, *avalanchev1.GetRulesetRequest) (*avalanchev1.GetRulesetResponse, error) {
+			return long, nil
+		}}, func(c *Config) { c.MaxInFlight = 1 })
 		deaf := p.httpPort.mustDial(t)
 		if _, err := io.WriteString(deaf, "GET /v1/rulesets/x HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
 			t.Fatal(err)

@@ -23,7 +23,9 @@ import (
 // next request refused over both.
 func TestTooMuchWorkIsRefusedAtOnce(t *testing.T) {
 	const places = 4
-	entered, release := make(chan struct{}, places), make(chan struct{})
+	entered, release := make(chan struct{}, 100), make(chan struct{})
+	letGo := sync.OnceFunc(func() { close(release) })
+	defer letGo()
 	games := fakeGames{get: func(context.Context, *avalanchev1.GetRulesetRequest) (*avalanchev1.GetRulesetResponse, error) {
 		entered <- struct{}{}
 		<-release
@@ -44,7 +46,11 @@ func TestTooMuchWorkIsRefusedAtOnce(t *testing.T) {
 		})
 	}
 	for range places {
-		<-entered
+		select {
+		case <-entered:
+		case <-time.After(10 * time.Second):
+			t.Fatal("not as many are worked on as may be")
+		}
 	}
 
 	// Nothing but a refusal can end these, as nobody is released.
@@ -70,7 +76,7 @@ func TestTooMuchWorkIsRefusedAtOnce(t *testing.T) {
 		t.Errorf("a server that works as much as it can is not ready: %d", got.status)
 	}
 
-	close(release)
+	letGo()
 	calls.Wait()
 	expect(t, r.bothTransports(t), codes.OK, "")
 }
