@@ -26,9 +26,9 @@ type transfers struct {
 	bytes int64
 }
 
-// maxTransferBytes bounds what half-sent requests over HTTP may hold. A few more
-// bytes than one request must fit in.
-const maxTransferBytes = 64 << 20
+// maxTransferBytes bounds what half-sent requests over HTTP may hold. Buffers that
+// grow, and their leavings, take three times that until the collector has come by.
+const maxTransferBytes = 32 << 20
 
 func newTransfers(config Config) *transfers {
 	return &transfers{
