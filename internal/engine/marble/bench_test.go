@@ -1,13 +1,11 @@
 package marble
 
 import (
-	"crypto/hmac"
-	"crypto/sha256"
-	"hash"
 	"testing"
 	"time"
 
 	"github.com/avalanched/avalanched/internal/engine"
+	"github.com/avalanched/avalanched/internal/floor"
 )
 
 // The work of the service beside the rules is to check and to make the tag of a state.
@@ -18,30 +16,6 @@ import (
 // than a branch predictor learns by heart.
 const samples = 4096
 
-// tagger makes tags with one hash, as the state codec does.
-type tagger struct {
-	mac          hash.Hash
-	message, tag []byte
-}
-
-func newTagger() *tagger {
-	return &tagger{hmac.New(sha256.New, make([]byte, 32)), make([]byte, 64), make([]byte, 0, sha256.Size)}
-}
-
-func (g *tagger) sum() {
-	g.mac.Reset()
-	g.mac.Write(g.message)
-	g.tag = g.mac.Sum(g.tag[:0])
-}
-
-func BenchmarkHMAC(b *testing.B) {
-	g := newTagger()
-	b.ReportAllocs()
-	for b.Loop() {
-		g.sum()
-	}
-}
-
 // reportHMACs measures a part of the samples at a time, in turn with a batch of HMACs, and
 // compares the fastest times of many rounds: other programs on the machine slow down most
 // of them.
@@ -49,18 +23,18 @@ func reportHMACs(b *testing.B, operate func(from, to int)) {
 	b.Helper()
 	const rounds, part, hmacs = 500, 256, 64
 	var parts [samples / part]time.Duration
-	floor := time.Hour
-	g := newTagger()
+	leastHMACs := time.Hour
+	hmac := floor.HMAC()
 	for round := range rounds {
 		for p := range parts {
 			start := time.Now()
 			for range hmacs {
-				g.sum()
+				hmac()
 			}
 			middle := time.Now()
 			operate(p*part, (p+1)*part)
 			end := time.Now()
-			floor = min(floor, middle.Sub(start))
+			leastHMACs = min(leastHMACs, middle.Sub(start))
 			if round == 0 || end.Sub(middle) < parts[p] {
 				parts[p] = end.Sub(middle)
 			}
@@ -70,7 +44,7 @@ func reportHMACs(b *testing.B, operate func(from, to int)) {
 	for _, fastest := range parts {
 		total += fastest
 	}
-	b.ReportMetric(float64(total)/samples/(float64(floor)/hmacs), "HMACs")
+	b.ReportMetric(float64(total)/samples/(float64(leastHMACs)/hmacs), "HMACs")
 }
 
 // sample plays random games of two and returns positions in them, with a legal move each.
