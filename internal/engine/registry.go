@@ -6,26 +6,31 @@ import "fmt"
 type Registry struct {
 	all      []Ruleset
 	byID     map[string]Ruleset
-	byNumber map[uint8]Ruleset
+	byNumber [256]numbered
+}
+
+// numbered is a ruleset with the version that it describes itself with, because to
+// describe it takes longer than to find it.
+type numbered struct {
+	ruleset Ruleset
+	version int
 }
 
 // NewRegistry makes a registry. It panics when two rulesets share an ID or a
 // number, which is a mistake in the program.
 func NewRegistry(rulesets ...Ruleset) *Registry {
 	r := &Registry{
-		all:      rulesets,
-		byID:     make(map[string]Ruleset, len(rulesets)),
-		byNumber: make(map[uint8]Ruleset, len(rulesets)),
+		all:  rulesets,
+		byID: make(map[string]Ruleset, len(rulesets)),
 	}
 	for _, ruleset := range rulesets {
 		info := ruleset.Info()
 		_, sameID := r.byID[info.ID]
-		_, sameNumber := r.byNumber[info.Number]
-		if sameID || sameNumber {
+		if sameID || r.byNumber[info.Number].ruleset != nil {
 			panic(fmt.Sprintf("engine: ruleset %q (number %d) is registered twice", info.ID, info.Number))
 		}
 		r.byID[info.ID] = ruleset
-		r.byNumber[info.Number] = ruleset
+		r.byNumber[info.Number] = numbered{ruleset, info.Version}
 	}
 	return r
 }
@@ -39,8 +44,8 @@ func (r *Registry) ByID(id string) (Ruleset, bool) {
 	return ruleset, ok
 }
 
-// ByNumber finds a ruleset by the number in a state.
-func (r *Registry) ByNumber(number uint8) (Ruleset, bool) {
-	ruleset, ok := r.byNumber[number]
-	return ruleset, ok
+// ByNumber finds a ruleset, and the version of its rules, by the number in a state.
+func (r *Registry) ByNumber(number uint8) (ruleset Ruleset, version int, known bool) {
+	found := &r.byNumber[number]
+	return found.ruleset, found.version, found.ruleset != nil
 }

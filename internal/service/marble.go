@@ -53,10 +53,10 @@ func chuteMessage(lane marble.Lane) avalanchev1.MarbleDrop_Chute {
 
 func marblesMessage(marbles marble.Marbles) *avalanchev1.Marbles {
 	return &avalanchev1.Marbles{
-		Red:    int32(marbles[marble.Red]),
-		Yellow: int32(marbles[marble.Yellow]),
-		Blue:   int32(marbles[marble.Blue]),
-		Green:  int32(marbles[marble.Green]),
+		Red:    int32(marbles.Of(marble.Red)),
+		Yellow: int32(marbles.Of(marble.Yellow)),
+		Blue:   int32(marbles.Of(marble.Blue)),
+		Green:  int32(marbles.Of(marble.Green)),
 	}
 }
 

@@ -32,12 +32,11 @@ func (s *Service) read(token, binding string) (openGame, error) {
 	if err != nil {
 		return openGame{}, err
 	}
-	ruleset, known := s.rulesets.ByNumber(opened.Ruleset)
+	ruleset, version, known := s.rulesets.ByNumber(opened.Ruleset)
 	if !known {
 		// The tag is good, so only a newer release can have made it.
 		return openGame{}, state.ErrTooNew
 	}
-	version := ruleset.Info().Version
 	if opened.RulesetVersion > version {
 		return openGame{}, state.ErrTooNew
 	}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/avalanched/avalanched/internal/engine"
 )
@@ -162,14 +161,13 @@ func (s State) identity() [10]byte {
 var encoding = base64.RawURLEncoding.Strict()
 
 // decode reads the one spelling that raw bytes have, into dst. Of all others the
-// strict decoder accepts only those with line breaks, which it skips.
+// strict decoder accepts only those with line breaks, which make them longer.
 func decode(dst *[maxLength]byte, token string) ([]byte, bool) {
-	if len(token) > MaxTokenLength || strings.Contains(token, "\n") || strings.Contains(token, "\r") {
+	if len(token) > MaxTokenLength {
 		return nil, false
 	}
-	var text [MaxTokenLength]byte
-	n, err := encoding.Decode(dst[:], text[:copy(text[:], token)])
-	return dst[:n], err == nil
+	n, err := encoding.Decode(dst[:], []byte(token))
+	return dst[:n], err == nil && encoding.EncodedLen(n) == len(token)
 }
 
 func encode(raw []byte) string {

@@ -83,7 +83,7 @@ func BenchmarkDrop(b *testing.B) {
 	drop := func(from, to int) {
 		for i := from; i < to; i++ {
 			board := boards[i]
-			if board.Drop(moves[i].Chute(), moves[i].Color(), nil) != (Marbles{}) {
+			if board.Drop(moves[i].Chute(), moves[i].Color(), nil) != 0 {
 				fallen++
 			}
 		}

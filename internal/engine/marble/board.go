@@ -94,12 +94,10 @@ func (b Board) Held(g Gate) (Color, bool) {
 
 // HeldMarbles counts the marbles on the board.
 func (b Board) HeldMarbles() Marbles {
-	return Marbles{
-		Red:    uint8(bits.OnesCount64(b.loaded &^ b.color0 &^ b.color1)),
-		Yellow: uint8(bits.OnesCount64(b.color0 &^ b.color1)),
-		Blue:   uint8(bits.OnesCount64(b.color1 &^ b.color0)),
-		Green:  uint8(bits.OnesCount64(b.color1 & b.color0)),
-	}
+	return some(Red, bits.OnesCount64(b.loaded&^b.color0&^b.color1)) +
+		some(Yellow, bits.OnesCount64(b.color0&^b.color1)) +
+		some(Blue, bits.OnesCount64(b.color1&^b.color0)) +
+		some(Green, bits.OnesCount64(b.color1&b.color0))
 }
 
 func (b Board) heldCount() int { return bits.OnesCount64(b.loaded) }
@@ -162,7 +160,7 @@ func (b *Board) Drop(chute Lane, color Color, events *[]Event) Marbles {
 		// runs before one of them runs below it, so that the last one is the lowest one,
 		// and its gate leans as it did.
 		waiting uint64
-		fallen  uint32 // One byte for each color.
+		fallen  Marbles
 	)
 	right, loaded, color0, color1, rows := b.right, b.loaded, b.color0, b.color1, b.rows
 	ahead := &chutePaths[chute&7]
@@ -196,7 +194,7 @@ func (b *Board) Drop(chute Lane, color Color, events *[]Event) Marbles {
 			color0 |= bit & -(moving & 1)
 			color1 |= bit & -(moving >> 1)
 		} else {
-			fallen += 1 << (moving << 3 & 31)
+			fallen += some(Color(moving), 1)
 		}
 		if waiting == 0 {
 			break
@@ -210,7 +208,7 @@ func (b *Board) Drop(chute Lane, color Color, events *[]Event) Marbles {
 		ahead = &pathsBelow[gate][right>>gate&1]
 	}
 	b.right, b.loaded, b.color0, b.color1 = right, loaded, color0, color1
-	return Marbles{uint8(fallen), uint8(fallen >> 8), uint8(fallen >> 16), uint8(fallen >> 24)}
+	return fallen
 }
 
 // appendRun appends the events of a marble's run down its lane: the gates that it has

@@ -24,8 +24,8 @@ func newCardSet(cards ...string) *cardSet {
 		for hole := range cardHoles {
 			color, _ := parseColor(card[hole])
 			set[i].holes[hole] = color
-			set[i].rank[hole] = set[i].count[color]
-			set[i].count[color]++
+			set[i].rank[hole] = uint8(set[i].count.Of(color))
+			set[i].count += some(color, 1)
 		}
 	}
 	return &set
@@ -71,18 +71,13 @@ func (c *Card) String() string {
 }
 
 // fitting is what of some marbles has room on an empty card, in any order.
-func (l *layout) fitting(marbles Marbles) Marbles {
-	for c, holes := range l.count {
-		marbles[c] = min(marbles[c], holes)
-	}
-	return marbles
-}
+func (l *layout) fitting(marbles Marbles) Marbles { return marbles.atMost(l.count) }
 
 // filledInOrder tells whether the filled holes are the first ones of the card.
 func (l *layout) filledInOrder(filled Marbles) bool {
 	open := false
 	for hole, color := range l.holes {
-		isFilled := l.rank[hole] < filled[color]
+		isFilled := int(l.rank[hole]) < filled.Of(color)
 		if isFilled && open {
 			return false
 		}
@@ -97,7 +92,7 @@ func (l *layout) card(filled Marbles) *Card {
 	card := &Card{}
 	for i, color := range l.holes {
 		card.Holes[i].Color = color
-		card.Holes[i].Filled = l.rank[i] < filled[color]
+		card.Holes[i].Filled = int(l.rank[i]) < filled.Of(color)
 	}
 	return card
 }

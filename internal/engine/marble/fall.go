@@ -37,7 +37,7 @@ func (s *fallSearch) run(start Board, drops int) bool {
 		for _, board := range s.boards {
 			for chute := FirstChute; chute <= LastChute; chute++ {
 				after := board
-				if after.Drop(chute, Red, nil) != (Marbles{}) {
+				if after.Drop(chute, Red, nil) != 0 {
 					return true
 				}
 				s.add(after)

@@ -47,7 +47,7 @@ func keepLaws(t *testing.T, p Position, seed engine.Seeded) {
 // checkSpellings checks that a position's text and bytes read back as itself.
 func checkSpellings(t *testing.T, p Position) {
 	t.Helper()
-	unpacked, err := p.variant.UnpackPosition(p.AppendPacked(nil))
+	unpacked, err := p.variant.Unpack(p.AppendPacked(nil))
 	if err != nil || unpacked != p {
 		t.Fatalf("%v unpacks to %v, %v", p, unpacked, err)
 	}
@@ -68,7 +68,7 @@ func FuzzUnpack(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, number uint8, packed []byte, seed uint64) {
 		v := numbered(number)
-		position, err := v.UnpackPosition(packed)
+		position, err := v.Unpack(packed)
 		if err != nil {
 			requireRefusal(t, err)
 			return
@@ -76,7 +76,7 @@ func FuzzUnpack(f *testing.F) {
 		if again := position.AppendPacked(nil); string(again) != string(packed) {
 			t.Fatalf("%x unpacks to %v, which packs to %x", packed, position, again)
 		}
-		keepLaws(t, position, engine.Seeded(seed))
+		keepLaws(t, position.(Position), engine.Seeded(seed))
 	})
 }
 

@@ -79,9 +79,9 @@ func randomBoard(seed engine.Seeded, i, rows int) Board {
 
 // inventory counts all marbles of a game, wherever they lie.
 func inventory(p Position) Marbles {
-	all := p.board.HeldMarbles().plus(p.trays).plus(p.discarded)
+	all := p.board.HeldMarbles() + p.trays + p.discarded
 	for _, seat := range p.seats {
-		all = all.plus(seat.hand).plus(seat.filled)
+		all += seat.hand + seat.filled
 	}
 	return all
 }

@@ -103,35 +103,44 @@ func ParseMove(notation string) (Move, error) {
 		"%.32q is no move of a marble game: give a chute A to F and a color r, y, b or g, such as \"Br\", or \"pass\" or \"resign\"", notation)
 }
 
-// Marbles counts marbles by color.
-type Marbles [MaxColors]uint8
+// Marbles counts marbles by color, at most 127 of each. Each color has a byte, red the
+// lowest, so that a single instruction adds up or compares all of them.
+type Marbles uint32
 
-func (m Marbles) total() int {
-	return int(m[Red]) + int(m[Yellow]) + int(m[Blue]) + int(m[Green])
+// some counts marbles of one color.
+func some(c Color, n int) Marbles { return Marbles(n) << (c & 3 << 3) }
+
+// Of is the number of marbles of a color.
+func (m Marbles) Of(c Color) int { return int(m >> (c & 3 << 3) & 0xff) }
+
+func (m Marbles) total() int { return m.Of(Red) + m.Of(Yellow) + m.Of(Blue) + m.Of(Green) }
+
+// atMost is the smaller count of each color.
+func (m Marbles) atMost(limit Marbles) Marbles {
+	const top = 0x80808080
+	// The top bit of a byte stays where the limit is not above.
+	reached := ((m | top) - limit) & top
+	all := reached >> 7 * 0xff
+	return limit&all | m&^all
 }
 
-func (m Marbles) plus(o Marbles) Marbles {
-	for c := range m {
-		m[c] += o[c]
+// take takes marbles away, unless there are too few.
+func (m *Marbles) take(marbles Marbles) bool {
+	if marbles.atMost(*m) != marbles {
+		return false
 	}
-	return m
-}
-
-func (m Marbles) minus(o Marbles) Marbles {
-	for c := range m {
-		m[c] -= o[c]
-	}
-	return m
+	*m -= marbles
+	return true
 }
 
 // String lists the counts that are not zero, such as "4r4y3b", or "-" for none.
 func (m Marbles) String() string {
-	if m == (Marbles{}) {
+	if m == 0 {
 		return "-"
 	}
 	var b strings.Builder
-	for c, n := range m {
-		if n > 0 {
+	for c := range Color(MaxColors) {
+		if n := m.Of(c); n > 0 {
 			fmt.Fprintf(&b, "%d%c", n, colorLetters[c])
 		}
 	}
@@ -160,7 +169,7 @@ func parseMarbles(text string) (Marbles, bool) {
 		if !ok || int(color) <= last {
 			return m, false
 		}
-		m[color] = uint8(n)
+		m += some(color, n)
 		last = int(color)
 		rest = rest[digits+1:]
 	}

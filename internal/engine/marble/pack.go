@@ -1,6 +1,7 @@
 package marble
 
 import (
+	"encoding/binary"
 	"math/bits"
 	"slices"
 
@@ -15,30 +16,28 @@ const maxPacked = 64
 // bitCodec writes fields of bits to a buffer or reads them from it, so that one
 // function says what the packed form is.
 type bitCodec struct {
-	buffer  [maxPacked]byte
+	// A field is read and written with the seven bytes behind its first.
+	buffer  [maxPacked + 8]byte
 	at      uint // bit
 	reading bool
 }
 
-// field writes the lowest bits of value and returns it, or reads so many bits.
+// maxFieldWidth is the number of bits that fit into eight bytes wherever in the first one
+// they begin.
+const maxFieldWidth = 57
+
+// field writes the lowest bits of value, at most maxFieldWidth, and returns it, or reads
+// so many bits. Fields are filled from the most significant bit of each byte.
 func (c *bitCodec) field(value, width uint) uint {
+	bytes := c.buffer[c.at>>3%maxPacked:]
 	if c.reading {
-		value = 0
+		value = uint(binary.BigEndian.Uint64(bytes) << (c.at & 7) >> (64 - width))
+	} else {
+		// All but the first byte are still empty.
+		begun := uint64(bytes[0]) << 56
+		binary.BigEndian.PutUint64(bytes, begun|uint64(value)<<(64-width)>>(c.at&7))
 	}
-	for width > 0 && c.at < maxPacked*8 {
-		// Fields are filled from the most significant bit of each byte.
-		free := 8 - c.at&7
-		n := min(free, width)
-		shift := free - n
-		mask := uint(1)<<n - 1
-		if c.reading {
-			value = value<<n | uint(c.buffer[c.at>>3])>>shift&mask
-		} else {
-			c.buffer[c.at>>3] |= byte(value >> (width - n) & mask << shift)
-		}
-		c.at += n
-		width -= n
-	}
+	c.at += width
 	return value
 }
 
@@ -63,31 +62,28 @@ func (p Position) AppendPacked(dst []byte) []byte {
 
 // Unpack implements engine.Ruleset.
 func (v *Variant) Unpack(packed []byte) (engine.Position, error) {
-	position, err := v.UnpackPosition(packed)
-	if err != nil {
-		return nil, err
+	position := Position{variant: v}
+	if refusal := position.unpack(packed); refusal != nil {
+		return nil, refusal
 	}
 	return position, nil
 }
 
-// UnpackPosition is Unpack without hiding the type.
-func (v *Variant) UnpackPosition(packed []byte) (Position, error) {
+// unpack reads what AppendPacked has written. One position has one packed form: nothing
+// follows it, and padding is zero.
+func (p *Position) unpack(packed []byte) *engine.Refusal {
 	codec := bitCodec{reading: true}
 	copy(codec.buffer[:], packed)
-	position := Position{variant: v}
-	// One position has one packed form: nothing follows it, and padding is zero.
-	if !position.fields(&codec) || codec.len() != uint(len(packed)) || codec.field(0, -codec.at&7) != 0 {
-		return Position{}, v.noPacked()
+	if !p.fields(&codec) || codec.len() != uint(len(packed)) || codec.field(0, -codec.at&7) != 0 {
+		return p.variant.noPacked()
 	}
-	if refusal := position.validate(); refusal != nil {
-		return Position{}, refusal
+	if refusal := p.validate(); refusal != nil {
+		return refusal
 	}
-	settled := position
-	settled.settle(nil)
-	if settled != position {
-		return Position{}, v.noPacked()
+	if !p.settled() {
+		return p.variant.noPacked()
 	}
-	return position, nil
+	return nil
 }
 
 func (v *Variant) noPacked() *engine.Refusal {
@@ -130,9 +126,9 @@ func (p *Position) fields(c *bitCodec) bool {
 			return false
 		}
 	}
-	if c.flag(p.discarded != Marbles{}) {
+	if c.flag(p.discarded != 0) {
 		p.marbleFields(c, &p.discarded)
-		return p.discarded != Marbles{}
+		return p.discarded != 0
 	}
 	return true
 }
@@ -166,7 +162,7 @@ func (p *Position) turnFields(c *bitCodec) {
 // those of three colors have eight, and are grouped for speed alone. fourColorGroupBits
 // is the width of a group by its number of gates.
 const (
-	threeColorGatesPerGroup = 16
+	threeColorGatesPerGroup = maxFieldWidth / 3
 	fourColorGatesPerGroup  = 3
 )
 
@@ -174,54 +170,77 @@ var fourColorGroupBits = [fourColorGatesPerGroup + 1]uint{1: 4, 2: 7, 3: 10}
 
 // boardFields visits the gates.
 func (p *Position) boardFields(c *bitCodec) bool {
-	gates := p.board.gates()
-	states, perGroup := uint(8), threeColorGatesPerGroup
-	if p.variant.colors == MaxColors {
-		states, perGroup = 10, fourColorGatesPerGroup
+	fourColors := p.variant.colors == MaxColors
+	base, perGroup := uint(8), threeColorGatesPerGroup
+	if fourColors {
+		base, perGroup = 10, fourColorGatesPerGroup
 	}
-	for len(gates) > 0 {
+	states := statesOf(p.board)
+	for gates := p.board.gates(); len(gates) > 0; {
 		group := gates[:min(perGroup, len(gates))]
 		gates = gates[len(group):]
-		number := uint(0)
+		width := 3 * uint(len(group))
+		if fourColors {
+			width = fourColorGroupBits[len(group)]
+		}
 		if !c.reading {
+			number := uint(0)
 			for _, gate := range group {
-				number = number*states + p.gateState(gate)
+				number = number*base + states.at(gate)
 			}
-		}
-		width := fourColorGroupBits[len(group)&3]
-		if states == 8 {
-			width = 3 * uint(len(group))
-		}
-		number = c.field(number, width)
-		if !c.reading {
+			c.field(number, width)
 			continue
 		}
-		for _, gate := range slices.Backward(group) {
-			p.setGateState(gate, number%states)
-			number /= states
+		number := c.field(0, width)
+		for ; len(group) > 0; group = group[:len(group)-1] {
+			gate := group[len(group)-1]
+			// Constants are fast to divide by.
+			if fourColors {
+				states.set(gate, number%10)
+				number /= 10
+			} else {
+				states.set(gate, number%8)
+				number /= 8
+			}
 		}
 		if number != 0 {
 			return false
 		}
 	}
+	if c.reading {
+		states.put(&p.board)
+	}
 	return true
 }
 
-// gateState is twice what the gate holds (0 for nothing, else the color from 1), plus 1
-// if it leans right.
-func (p *Position) gateState(gate Gate) uint {
-	state := uint(p.board.right >> gate & 1)
-	if color, held := p.board.Held(gate); held {
-		state |= uint(color+1) << 1
-	}
-	return state
+// gateStates has a state for each gate: twice what the gate holds (0 for nothing, else the
+// color from 1), plus 1 if it leans right. Each word has one bit of all states, so that
+// they are made of the board's words all at once.
+type gateStates [4]uint64
+
+func statesOf(b Board) gateStates {
+	return gateStates{b.right, b.loaded &^ b.color0, b.color0 ^ b.color1, b.color0 & b.color1}
 }
 
-func (p *Position) setGateState(gate Gate, state uint) {
-	p.board.setGate(gate, state&1 == 1)
-	if state > 1 {
-		p.board.load(gate, Color(state>>1-1))
-	}
+// put gives the states to an empty board.
+func (s *gateStates) put(b *Board) {
+	b.right = s[0]
+	b.loaded = s[1] | s[2] | s[3]
+	b.color0 = b.loaded &^ s[1]
+	b.color1 = s[1]&s[2] | s[3]
+}
+
+func (s *gateStates) at(gate Gate) uint {
+	gate &= 63
+	return uint(s[0]>>gate&1 | s[1]>>gate&1<<1 | s[2]>>gate&1<<2 | s[3]>>gate&1<<3)
+}
+
+func (s *gateStates) set(gate Gate, state uint) {
+	gate &= 63
+	s[0] |= uint64(state&1) << gate
+	s[1] |= uint64(state>>1&1) << gate
+	s[2] |= uint64(state>>2&1) << gate
+	s[3] |= uint64(state>>3&1) << gate
 }
 
 func (p *Position) seatFields(c *bitCodec, i uint8) bool {
@@ -239,22 +258,33 @@ func (p *Position) seatFields(c *bitCodec, i uint8) bool {
 	}
 	layout := p.layout(int(i))
 	if p.variant.source == fromTrays {
-		for color, holes := range layout.count {
-			seat.filled[color] = c.small(seat.filled[color], uint(bits.Len8(holes)))
+		filled := Marbles(0)
+		for color := range Color(MaxColors) {
+			width := uint(bits.Len(uint(layout.count.Of(color))))
+			filled += some(color, int(c.field(uint(seat.filled.Of(color)), width)))
 		}
+		seat.filled = filled
 		return true
 	}
 	// Whatever fits lies on the card, so that one number per color says both.
-	owned := seat.filled.plus(seat.hand)
+	owned := seat.filled + seat.hand
 	p.marbleFields(c, &owned)
 	seat.filled = layout.fitting(owned)
-	seat.hand = owned.minus(seat.filled)
+	seat.hand = owned - seat.filled
 	return true
 }
 
+// marbleFields visits a count for each color.
 func (p *Position) marbleFields(c *bitCodec, marbles *Marbles) {
 	width := uint(bits.Len(uint(p.variant.perColor)))
-	for color := range p.variant.colors {
-		marbles[color] = c.small(marbles[color], width)
+	counts := uint(0)
+	for color := range Color(p.variant.colors) {
+		counts = counts<<width | uint(marbles.Of(color))
+	}
+	counts = c.field(counts, width*uint(p.variant.colors))
+	*marbles = 0
+	for color := Color(p.variant.colors); color > 0; color-- {
+		*marbles += some(color-1, int(counts&(1<<width-1)))
+		counts >>= width
 	}
 }

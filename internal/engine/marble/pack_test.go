@@ -133,7 +133,7 @@ func TestUnpackIsCanonical(t *testing.T) {
 		spellings := map[string]bool{}
 		accepted := 0
 		try := func(changed []byte) {
-			got, err := position.variant.UnpackPosition(changed)
+			got, err := position.variant.Unpack(changed)
 			if err != nil {
 				return
 			}
@@ -160,7 +160,7 @@ func TestUnpackIsCanonical(t *testing.T) {
 			t.Errorf("%v: no change of a bit is accepted", position)
 		}
 		for _, changed := range [][]byte{nil, {}, packed[:len(packed)-1], append(slices.Clip(packed), 0), make([]byte, 1000)} {
-			if got, err := position.variant.UnpackPosition(changed); err == nil {
+			if got, err := position.variant.Unpack(changed); err == nil {
 				t.Errorf("%x is accepted as %v", changed, got)
 			}
 		}
@@ -190,27 +190,27 @@ func TestUnpackRefusesWhatIsNotSettled(t *testing.T) {
 // is for, and more marbles of a color than a byte can count.
 func TestUnpackCounts(t *testing.T) {
 	p := parse(t, "marble-basic", "", "LLL RRyRRyrry,bbybbybby - 1.0 *")
-	p.seats[0].filled[Red] = 7
-	if got, err := p.variant.UnpackPosition(p.AppendPacked(nil)); err == nil {
+	p.seats[0].filled = some(Red, 7)
+	if got, err := p.variant.Unpack(p.AppendPacked(nil)); err == nil {
 		t.Errorf("seven marbles in six holes are accepted as %v", got)
 	}
 	p = parse(t, "marble-hang-up", "", "LLL 1r,1r,1r,1r - 1.0 *")
 	p.players, p.seats[4] = 5, p.seats[3]
-	if got, err := p.variant.UnpackPosition(p.AppendPacked(nil)); err == nil {
+	if got, err := p.variant.Unpack(p.AppendPacked(nil)); err == nil {
 		t.Errorf("five players are accepted as %v", got)
 	}
 	p = parse(t, "marble-expert-2", "", "LLL 1y,1y,1y,1y,1y,1y - 1.0 *")
 	for seat := range p.players {
-		p.seats[seat].hand[Red] = 31
+		p.seats[seat].hand += some(Red, 31-p.seats[seat].hand.Of(Red))
 	}
 	p.board = NewBoard(MaxRows)
-	p.discarded[Red] = 31
+	p.discarded = some(Red, 31)
 	for i, gate := range p.board.Gates() {
 		if i < 256-7*31 {
 			p.board.load(gate, Red)
 		}
 	}
-	if got, err := p.variant.UnpackPosition(p.AppendPacked(nil)); err == nil {
+	if got, err := p.variant.Unpack(p.AppendPacked(nil)); err == nil {
 		t.Errorf("256 red marbles are accepted as %v", got)
 	}
 }

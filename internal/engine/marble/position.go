@@ -24,8 +24,8 @@ type Position struct {
 // seat is what lies before a player.
 type seat struct {
 	hand   Marbles
-	card   uint8 // index in the variant's set
 	filled Marbles
+	card   uint8 // index in the variant's set
 	out    bool
 }
 
@@ -126,9 +126,9 @@ func (p Position) AppendLegal(moves []Move) []Move {
 	}
 	droppable := p.droppable(p.turn)
 	for chute := FirstChute; chute <= LastChute; chute++ {
-		for color, n := range droppable {
-			if n > 0 {
-				moves = append(moves, Drop(chute, Color(color)))
+		for color := range Color(MaxColors) {
+			if droppable.Of(color) > 0 {
+				moves = append(moves, Drop(chute, color))
 			}
 		}
 	}
@@ -145,12 +145,12 @@ func (p *Position) droppable(seat uint8) Marbles {
 	case fromTrays:
 		return p.trays
 	case extrasThenTrays:
-		if hand == (Marbles{}) {
+		if hand == 0 {
 			return p.trays
 		}
 		return hand
 	case ownOrTrays:
-		return hand.plus(p.trays)
+		return hand + p.trays
 	default:
 		return hand
 	}
@@ -215,12 +215,12 @@ func (p *Position) check(move Move) error {
 		return engine.Refuse(engine.MoveMalformed, "move number %d does not exist", move)
 	case int(move.Color()) >= p.variant.colors:
 		return engine.Refuse(engine.MoveIllegal, "this edition has no %s marbles", move.Color().name())
-	case p.droppable(p.turn)[move.Color()] > 0:
+	case p.droppable(p.turn).Of(move.Color()) > 0:
 		return nil
 	}
 	color := move.Color().name()
 	switch hand := p.seats[p.turn].hand; {
-	case p.variant.source == fromTrays, p.variant.source == extrasThenTrays && hand == (Marbles{}):
+	case p.variant.source == fromTrays, p.variant.source == extrasThenTrays && hand == 0:
 		return engine.Refuse(engine.MoveIllegal, "the %s tray is empty", color)
 	case p.variant.source == extrasThenTrays:
 		return engine.Refuse(engine.MoveIllegal,

@@ -17,11 +17,11 @@ func (p *Position) drop(move Move, events *[]Event) {
 	mover := &p.seats[p.turn]
 	color := move.Color()
 	// An own marble is used before one of the same color from a tray.
-	fromTray := mover.hand[color] == 0
+	fromTray := mover.hand.Of(color) == 0
 	if fromTray {
-		p.trays[color]--
+		p.trays -= some(color, 1)
 	} else {
-		mover.hand[color]--
+		mover.hand -= some(color, 1)
 	}
 	record(events, Event{
 		Kind: MarbleDropped, Seat: p.turn + 1, Lane: move.Chute(), Color: color, FromTray: fromTray,
@@ -30,7 +30,7 @@ func (p *Position) drop(move Move, events *[]Event) {
 	p.drops++
 	p.passes = 0
 	switch {
-	case fallen != Marbles{}:
+	case fallen != 0:
 		p.collect(fallen, events)
 		p.endTurn(events)
 	case p.variant.winsInMidTurn && p.reached(p.turn):
@@ -51,28 +51,28 @@ func (p *Position) collect(fallen Marbles, events *[]Event) {
 		if p.rules&passLeftovers != 0 {
 			rest = p.offer(rest, events)
 		}
-		p.trays = p.trays.plus(rest)
+		p.trays += rest
 		p.move(rest, Bottom, Trays, events)
 	case toCardRestToHand:
 		rest := p.fill(p.turn, fallen, events)
-		mover.hand = mover.hand.plus(rest)
+		mover.hand += rest
 		p.move(rest, Bottom, Hand, events)
 	case outOfGame:
 		if p.rules&hangUp == 0 {
-			p.discarded = p.discarded.plus(fallen)
+			p.discarded += fallen
 			p.move(fallen, Bottom, Discard, events)
 			p.takeBack(events)
 			return
 		}
 		fallthrough
 	case toHand:
-		mover.hand = mover.hand.plus(fallen)
+		mover.hand += fallen
 		p.move(fallen, Bottom, Hand, events)
 	}
 }
 
 func (p *Position) move(marbles Marbles, from, to Place, events *[]Event) {
-	if marbles == (Marbles{}) {
+	if marbles == 0 {
 		return
 	}
 	record(events, Event{Kind: MarblesMoved, Seat: p.turn + 1, Marbles: marbles, From: from, To: to})
@@ -85,12 +85,12 @@ func (p *Position) fill(seat uint8, marbles Marbles, events *[]Event) Marbles {
 	owner := &p.seats[seat]
 	layout := p.layout(int(seat))
 	for hole, color := range layout.holes {
-		if layout.rank[hole] < owner.filled[color] {
+		if int(layout.rank[hole]) < owner.filled.Of(color) {
 			continue
 		}
-		if marbles[color] > 0 {
-			marbles[color]--
-			owner.filled[color]++
+		if marbles.Of(color) > 0 {
+			marbles -= some(color, 1)
+			owner.filled += some(color, 1)
 			record(events, Event{Kind: HoleFilled, Seat: seat + 1, Hole: uint8(hole) + 1, Color: color})
 		} else if p.fillsInOrder() {
 			break
@@ -106,7 +106,7 @@ func (p *Position) fillsInOrder() bool { return p.variant.inOrder && p.rules&fre
 // no card is full, and returns the rest (house rule pass_leftovers).
 func (p *Position) offer(rest Marbles, events *[]Event) Marbles {
 	seat := p.turn
-	for !p.cardFull(seat) && rest != (Marbles{}) {
+	for !p.cardFull(seat) && rest != 0 {
 		if seat = p.after(seat); seat == p.turn {
 			break
 		}
@@ -118,7 +118,7 @@ func (p *Position) offer(rest Marbles, events *[]Event) Marbles {
 // takeBack gives the mover every marble that the board holds; no gate moves.
 func (p *Position) takeBack(events *[]Event) {
 	mover := &p.seats[p.turn]
-	mover.hand = mover.hand.plus(p.board.HeldMarbles())
+	mover.hand += p.board.HeldMarbles()
 	for loaded := p.board.loaded; loaded != 0; loaded &= loaded - 1 {
 		gate := Gate(bits.TrailingZeros64(loaded))
 		color, _ := p.board.Held(gate)
@@ -138,9 +138,9 @@ func (p *Position) reached(seat uint8) bool {
 	case fullCard:
 		return p.cardFull(seat)
 	case fullCardNoExtras:
-		return hand == Marbles{} && p.cardFull(seat)
+		return hand == 0 && p.cardFull(seat)
 	case emptyHand:
-		return hand == Marbles{}
+		return hand == 0
 	case fiveOfOneColor:
 		return p.hasFiveOfOneColor(hand)
 	default:
@@ -153,8 +153,8 @@ func (p *Position) hasFiveOfOneColor(hand Marbles) bool {
 	if total < 5 || p.rules&exactlyFive != 0 && total != 5 {
 		return false
 	}
-	for _, n := range hand {
-		if int(n) == total {
+	for c := range Color(MaxColors) {
+		if hand.Of(c) == total {
 			return true
 		}
 	}
@@ -162,8 +162,12 @@ func (p *Position) hasFiveOfOneColor(hand Marbles) bool {
 }
 
 func (p *Position) hasEqualColors(hand Marbles) bool {
-	for _, n := range hand[:p.variant.colors] {
-		if n != hand[0] || n < p.variant.equalEach[p.players] {
+	each := hand.Of(Red)
+	if each < int(p.variant.equalEach[p.players]) {
+		return false
+	}
+	for c := range Color(p.variant.colors) {
+		if hand.Of(c) != each {
 			return false
 		}
 	}
@@ -222,7 +226,7 @@ func (p *Position) advance(events *[]Event) {
 // settle lets seats that can do nothing pass, or go out where a marble is needed, until
 // one can decide or the game ends.
 func (p *Position) settle(events *[]Event) {
-	for !p.over() && p.droppable(p.turn) == (Marbles{}) {
+	for !p.settled() {
 		if !p.variant.needsMarbles {
 			p.pass(true, events)
 			continue
@@ -237,6 +241,9 @@ func (p *Position) settle(events *[]Event) {
 		p.passes = 0
 	}
 }
+
+// settled tells whether the game is over or the seat to move can do something.
+func (p *Position) settled() bool { return p.over() || p.droppable(p.turn) != 0 }
 
 // pass makes the mover do nothing, because it can do nothing or by choice.
 func (p *Position) pass(automatic bool, events *[]Event) {
@@ -262,7 +269,7 @@ func (p *Position) resign(events *[]Event) {
 	record(events, Event{Kind: SeatOut, Seat: p.turn + 1, Resigned: true})
 	p.move(mover.hand, Hand, Discard, events)
 	p.move(mover.filled, OnCard, Discard, events)
-	p.discarded = p.discarded.plus(mover.hand).plus(mover.filled)
+	p.discarded += mover.hand + mover.filled
 	*mover = seat{out: true}
 	p.leave(events)
 	p.settle(events)

@@ -139,14 +139,14 @@ func startBoard(setup engine.Setup, chance engine.Chance) (Board, error) {
 func (v *Variant) hand(seat, players int) Marbles {
 	var hand Marbles
 	for c := range v.colors {
-		hand[c] = v.deal.each[players]
+		hand += some(Color(c), int(v.deal.each[players]))
 	}
 	n := v.deal.others
 	if seat == 0 {
 		n = v.deal.first
 	}
 	for i := range n {
-		hand[i%v.colors]++
+		hand += some(Color(i%v.colors), 1)
 	}
 	return hand
 }
@@ -154,17 +154,30 @@ func (v *Variant) hand(seat, players int) Marbles {
 // stockTrays puts into the trays what lies nowhere else. It refuses when more marbles
 // are in the game than the box has.
 func (p *Position) stockTrays() *engine.Refusal {
-	held := p.board.HeldMarbles()
-	for c, box := range p.variant.box() {
-		// A given position may name more marbles than Marbles can count.
-		used := int(held[c]) + int(p.discarded[c])
+	p.trays = p.variant.box()
+	if !p.trays.take(p.discarded) || !p.trays.take(p.board.HeldMarbles()) {
+		return p.tooManyMarbles()
+	}
+	for i := range p.players {
+		seat := &p.seats[i]
+		if !p.trays.take(seat.hand) || !p.trays.take(seat.filled) {
+			return p.tooManyMarbles()
+		}
+	}
+	return nil
+}
+
+// tooManyMarbles says of which color there are more marbles than the box has. There may be
+// more than Marbles can count.
+func (p *Position) tooManyMarbles() *engine.Refusal {
+	for c := range Color(MaxColors) {
+		used, box := p.discarded.Of(c)+p.board.HeldMarbles().Of(c), p.variant.box().Of(c)
 		for _, seat := range p.seats[:p.players] {
-			used += int(seat.hand[c]) + int(seat.filled[c])
+			used += seat.hand.Of(c) + seat.filled.Of(c)
 		}
-		if used > int(box) {
-			return inconsistent("there are %d %s marbles, but the edition has %d", used, Color(c).name(), box)
+		if used > box {
+			return inconsistent("there are %d %s marbles, but the edition has %d", used, c.name(), box)
 		}
-		p.trays[c] = box - uint8(used)
 	}
 	return nil
 }
@@ -174,7 +187,7 @@ func (p *Position) stockTrays() *engine.Refusal {
 func (p *Position) announce() []Event {
 	board := p.board
 	events := []Event{{Kind: BoardSet, Board: &board}}
-	if p.discarded != (Marbles{}) {
+	if p.discarded != 0 {
 		events = append(events, Event{Kind: MarblesMoved, Marbles: p.discarded, From: Trays, To: Discard})
 	}
 	for seat := 1; seat <= p.Players(); seat++ {
@@ -184,7 +197,7 @@ func (p *Position) announce() []Event {
 		if card := p.Card(seat); card != nil {
 			events = append(events, Event{Kind: CardDealt, Seat: uint8(seat), Card: card})
 		}
-		if hand := p.Hand(seat); hand != (Marbles{}) {
+		if hand := p.Hand(seat); hand != 0 {
 			events = append(events, Event{Kind: MarblesMoved, Seat: uint8(seat), Marbles: hand, From: Trays, To: Hand})
 		}
 	}

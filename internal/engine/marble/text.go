@@ -53,7 +53,7 @@ func (p *Position) seatText(i int) string {
 		return "x"
 	case p.variant.cards == nil:
 		return seat.hand.String()
-	case seat.hand == Marbles{}:
+	case seat.hand == 0:
 		return p.Card(i + 1).String()
 	default:
 		return p.Card(i+1).String() + "+" + seat.hand.String()
@@ -139,7 +139,7 @@ func (v *Variant) seatForm() string {
 	if v.cards == nil {
 		return "counts and colors in the order r, y, b, g such as \"4r4y3b\", or \"-\" for none"
 	}
-	form := fmt.Sprintf("a card such as %q with filled holes in upper case, the first ones of a color first", v.cards[0].card(Marbles{}))
+	form := fmt.Sprintf("a card such as %q with filled holes in upper case, the first ones of a color first", v.cards[0].card(0))
 	if v.source != fromTrays {
 		form += ", then own marbles such as \"+2r1b\" if there are any"
 	}
@@ -172,13 +172,13 @@ func (p *Position) parseCard(i int, text string) bool {
 	lower := strings.ToLower(text)
 	for kind := range p.variant.cards {
 		layout := &p.variant.cards[kind]
-		if layout.card(Marbles{}).String() != lower {
+		if layout.card(0).String() != lower {
 			continue
 		}
 		seat.card = uint8(kind)
 		for hole, color := range layout.holes {
 			if text[hole] != lower[hole] {
-				seat.filled[color]++
+				seat.filled += some(color, 1)
 			}
 		}
 		return layout.card(seat.filled).String() == text

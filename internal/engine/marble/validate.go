@@ -57,10 +57,10 @@ func (p *Position) checkHands() *engine.Refusal {
 	for i := range p.players {
 		seat := &p.seats[i]
 		switch {
-		case seat.hand == Marbles{}:
+		case seat.hand == 0:
 		case p.variant.source == fromTrays:
 			return inconsistent("seat %d has own marbles, which nobody has in this game", i+1)
-		case p.variant.cards != nil && p.layout(int(i)).fitting(seat.filled.plus(seat.hand)) != seat.filled:
+		case p.variant.cards != nil && p.layout(int(i)).fitting(seat.filled+seat.hand) != seat.filled:
 			return inconsistent("seat %d has extra marbles that fit into its card, where they must lie", i+1)
 		}
 	}
@@ -157,7 +157,7 @@ func (p *Position) allStuck() bool {
 		if p.seats[seat].out {
 			continue
 		}
-		if !p.variant.needsMarbles && p.droppable(seat) != (Marbles{}) {
+		if !p.variant.needsMarbles && p.droppable(seat) != 0 {
 			return false
 		}
 		seats = append(seats, seat)

@@ -159,7 +159,7 @@ func (v *Variant) PerColor() int { return v.perColor }
 func (v *Variant) box() Marbles {
 	var box Marbles
 	for c := range v.colors {
-		box[c] = uint8(v.perColor)
+		box += some(Color(c), v.perColor)
 	}
 	return box
 }

@@ -124,7 +124,7 @@ func (t *target) open(token, binding string) error {
 	if err != nil {
 		return err
 	}
-	ruleset, known := t.registry.ByNumber(opened.Ruleset)
+	ruleset, _, known := t.registry.ByNumber(opened.Ruleset)
 	if !known {
 		return fmt.Errorf("a ruleset of number %d was signed", opened.Ruleset)
 	}
