@@ -2329,10 +2329,10 @@ var File_avalanche_v1_shiver_peak_proto protoreflect.FileDescriptor
 
 const file_avalanche_v1_shiver_peak_proto_rawDesc = "" +
 	"\n" +
-	"\x1eavalanche/v1/shiver_peak.proto\x12\favalanche.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/api/field_behavior.proto\"\xd5\x01\n" +
+	"\x1eavalanche/v1/shiver_peak.proto\x12\favalanche.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/api/field_behavior.proto\"\xd6\x01\n" +
 	"\n" +
-	"CardAction\x12G\n" +
-	"\x06action\x18\x01 \x01(\x0e2\x1f.avalanche.v1.CardAction.ActionB\x0e\xe2A\x01\x02\xbaH\a\x82\x01\x04\x10\x01 \x00R\x06action\x12%\n" +
+	"CardAction\x12H\n" +
+	"\x06action\x18\x01 \x01(\x0e2\x1f.avalanche.v1.CardAction.ActionB\x0f\xe2A\x01\x02\xbaH\b\xc8\x01\x01\x82\x01\x02\x10\x01R\x06action\x12%\n" +
 	"\x06target\x18\x02 \x01(\x05B\r\xe2A\x01\x01\xbaH\x06\x1a\x04\x18\b(\x00R\x06target\"W\n" +
 	"\x06Action\x12\x16\n" +
 	"\x12ACTION_UNSPECIFIED\x10\x00\x12\n" +
