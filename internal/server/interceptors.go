@@ -149,10 +149,18 @@ type strictStream struct {
 // Context implements grpc.ServerStream.
 func (s strictStream) Context() context.Context { return s.ctx }
 
-// RecvMsg implements grpc.ServerStream.
+// RecvMsg implements grpc.ServerStream. A client that keeps a stream open without sending
+// anything does not keep it from ending.
 func (s strictStream) RecvMsg(m any) error {
-	if err := s.ServerStream.RecvMsg(m); err != nil {
-		return err
+	received := make(chan error, 1)
+	go func() { received <- s.ServerStream.RecvMsg(m) }()
+	select {
+	case err := <-received:
+		if err != nil {
+			return err
+		}
+	case <-s.ctx.Done():
+		return s.ctx.Err()
 	}
 	if message, ok := m.(proto.Message); ok {
 		return refuseUnknown(message, s.maxBytes)

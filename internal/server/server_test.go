@@ -291,7 +291,22 @@ func TestHealth(t *testing.T) {
 
 func TestReflectionListsTheService(t *testing.T) {
 	r := start(t, fakeGames{})
-	stream, err := reflectiongrpc.NewServerReflectionClient(r.conn).ServerReflectionInfo(t.Context())
+	names, stream := listServices(t, r.conn)
+	if all := strings.Join(names, " "); !strings.Contains(all, "avalanche.v1.GameService") || !strings.Contains(all, "grpc.health.v1.Health") {
+		t.Errorf("services: %s", all)
+	}
+	if err := stream.CloseSend(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := stream.Recv(); !errors.Is(err, io.EOF) {
+		t.Errorf("end of the stream: %v", err)
+	}
+}
+
+// listServices leaves the stream open.
+func listServices(t *testing.T, conn *grpc.ClientConn) ([]string, reflectiongrpc.ServerReflection_ServerReflectionInfoClient) {
+	t.Helper()
+	stream, err := reflectiongrpc.NewServerReflectionClient(conn).ServerReflectionInfo(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -306,15 +321,7 @@ func TestReflectionListsTheService(t *testing.T) {
 	for _, service := range got.GetListServicesResponse().GetService() {
 		names = append(names, service.GetName())
 	}
-	if all := strings.Join(names, " "); !strings.Contains(all, "avalanche.v1.GameService") || !strings.Contains(all, "grpc.health.v1.Health") {
-		t.Errorf("services: %s", all)
-	}
-	if err := stream.CloseSend(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := stream.Recv(); !errors.Is(err, io.EOF) {
-		t.Errorf("end of the stream: %v", err)
-	}
+	return names, stream
 }
 
 // TestDrainLosesNothing has calls in flight over both transports when the server is
@@ -402,8 +409,8 @@ func TestDrainCutsOffWhatTakesTooLong(t *testing.T) {
 	}
 }
 
-// TestHealthWatchersDoNotHoldUpTheEnd would time out if the stream were waited for.
-func TestHealthWatchersDoNotHoldUpTheEnd(t *testing.T) {
+// TestStreamsDoNotHoldUpTheEnd would time out if the streams were waited for.
+func TestStreamsDoNotHoldUpTheEnd(t *testing.T) {
 	r := start(t, fakeGames{}, func(c *Config) { c.DrainTimeout = time.Minute })
 	watch, err := healthgrpc.NewHealthClient(r.conn).Watch(t.Context(), &healthgrpc.HealthCheckRequest{})
 	if err != nil {
@@ -412,11 +419,12 @@ func TestHealthWatchersDoNotHoldUpTheEnd(t *testing.T) {
 	if got, err := watch.Recv(); err != nil || got.GetStatus() != healthgrpc.HealthCheckResponse_SERVING {
 		t.Fatalf("first state: %v, %v", got, err)
 	}
+	listServices(t, r.conn)
 	r.stop()
 	select {
 	case <-r.stopped:
 	case <-time.After(10 * time.Second):
-		t.Fatal("the server waits for who watches its health")
+		t.Fatal("the server waits for streams that never end")
 	}
 }
 

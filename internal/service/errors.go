@@ -12,7 +12,7 @@ import (
 	"github.com/avalanched/avalanched/internal/state"
 )
 
-// refusalCodes maps what rules refuse to the API.
+// refusals maps what rules refuse to the API.
 var refusals = map[engine.Reason]struct {
 	code   codes.Code
 	reason avalanchev1.ErrorReason_Reason
