@@ -269,11 +269,11 @@ func checkQuery(u *url.URL, request protoreflect.MessageDescriptor, pathParams m
 	var violations []service.Violation
 	for _, name := range slices.Sorted(maps.Keys(query)) {
 		if problem := checkParameter(request, pathParams, name, query[name]); problem != "" {
-			violations = append(violations, service.Violation{Field: strings.ToValidUTF8(name, "\uFFFD"), Description: problem})
+			violations = append(violations, service.Violation{Field: clip(strings.ToValidUTF8(name, "\uFFFD")), Description: problem})
 		}
 	}
 	if len(violations) > 0 {
-		return invalid(summary(violations), violations...)
+		return broken(violations)
 	}
 	return nil
 }

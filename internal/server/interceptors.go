@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"buf.build/go/protovalidate"
 	"github.com/grpc-ecosystem/go-grpc-middleware/v2/interceptors/recovery"
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
@@ -21,7 +20,7 @@ type interceptors struct {
 	log requestLog
 	// draining ends when the server wants to stop.
 	draining       context.Context //nolint:containedctx // It is a signal, not passed on.
-	validator      protovalidate.Validator
+	rules          *requestRules
 	maxBytes       int
 	requestTimeout time.Duration
 }
@@ -187,7 +186,7 @@ func (i interceptors) validateRequests(ctx context.Context, request any, info *g
 	// The health service has no rules.
 	message, ok := request.(proto.Message)
 	if ok && strings.HasPrefix(info.FullMethod, gameServicePrefix) {
-		if err := validateRequest(i.validator, message); err != nil {
+		if err := i.rules.check(message); err != nil {
 			return nil, err
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -327,7 +328,7 @@ func TestStrictCodecKeepsGoodMessages(t *testing.T) {
 }
 
 func TestRulesInJSONNames(t *testing.T) {
-	validator, err := newValidator(gameService())
+	rules, err := newRequestRules(gameService())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -370,7 +371,7 @@ func TestRulesInJSONNames(t *testing.T) {
 		"good": {&avalanchev1.CreateGameRequest{Ruleset: "x"}, nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := validateRequest(validator, test.request)
+			err := rules.check(test.request)
 			if test.fields == nil {
 				if err != nil {
 					t.Error(err)
@@ -385,5 +386,48 @@ func TestRulesInJSONNames(t *testing.T) {
 				t.Errorf("message %q, want %q in it", err, test.message)
 			}
 		})
+	}
+}
+
+// TestErrorsStayShort breaks the rules in as many places as there can be: the error must
+// fit into what clients take, and cost little.
+func TestErrorsStayShort(t *testing.T) {
+	rules, err := newRequestRules(gameService())
+	if err != nil {
+		t.Fatal(err)
+	}
+	replay := &avalanchev1.ReplayGameRequest{FirstState: "x", LastState: "x"}
+	for range 10_000 {
+		replay.Moves = append(replay.Moves, &avalanchev1.Move{})
+	}
+	err = rules.check(replay)
+	wantError(t, err, codes.InvalidArgument, "REQUEST_INVALID")
+	if fields := fieldsOf(status.Convert(err)); len(fields) != maxViolations || fields[1] != "moves[1]" {
+		t.Errorf("fields %q", fields)
+	}
+	if !strings.HasSuffix(err.Error(), "; and 9998 more") {
+		t.Errorf("message %q", err)
+	}
+	if size := proto.Size(status.Convert(err).Proto()); size > 4<<10 {
+		t.Errorf("the error has %d bytes", size)
+	}
+
+	replay.Moves = append(replay.Moves, &avalanchev1.Move{})
+	err = rules.check(replay)
+	wantError(t, err, codes.InvalidArgument, "REQUEST_INVALID")
+	if fields := fieldsOf(status.Convert(err)); !slices.Equal(fields, []string{"moves"}) || !strings.Contains(err.Error(), "no more than 10000") {
+		t.Errorf("fields %q, message %q", fields, err)
+	}
+
+	names := &avalanchev1.CreateGameRequest{Ruleset: "x", Options: &avalanchev1.GameOptions{Family: &avalanchev1.GameOptions_Marble{
+		Marble: &avalanchev1.MarbleOptions{HouseRules: make([]string, 9)},
+	}}}
+	if fields := fieldsOf(status.Convert(rules.check(names))); !slices.Equal(fields, []string{"options.marble.houseRules"}) {
+		t.Errorf("fields %q", fields)
+	}
+
+	long := strings.Repeat("é", 1<<20)
+	if wrong := decodeJSON([]byte(`{"`+long+`": 1}`), &avalanchev1.CreateGameRequest{}); wrong == nil || len(wrong.path) > 100 || !utf8.ValidString(wrong.path) {
+		t.Errorf("a long name gives %v", wrong)
 	}
 }

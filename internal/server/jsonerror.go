@@ -115,12 +115,21 @@ func (p jsonPath) String() string {
 		case step.isIndex:
 			fmt.Fprintf(&b, "[%d]", step.index)
 		case i > 0:
-			b.WriteString("." + step.name)
+			b.WriteString("." + clip(step.name))
 		default:
-			b.WriteString(step.name)
+			b.WriteString(clip(step.name))
 		}
 	}
 	return b.String()
+}
+
+// clip shortens a name that a client has made up.
+func clip(name string) string {
+	const most = 64
+	if len(name) <= most {
+		return name
+	}
+	return strings.ToValidUTF8(name[:most], "") + "…"
 }
 
 // jsonPathAt finds the value, or the field's name, that starts at an offset.

@@ -60,7 +60,7 @@ func New(config Config, games avalanchev1.GameServiceServer, telemetry *Telemetr
 	if err := config.Check(); err != nil {
 		return nil, err
 	}
-	validator, err := newValidator(gameService())
+	rules, err := newRequestRules(gameService())
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +82,7 @@ func New(config Config, games avalanchev1.GameServiceServer, telemetry *Telemetr
 		admission:      admission,
 		log:            requests,
 		draining:       draining,
-		validator:      validator,
+		rules:          rules,
 		maxBytes:       config.MaxRequestBytes,
 		requestTimeout: config.RequestTimeout,
 	}

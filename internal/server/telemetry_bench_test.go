@@ -36,12 +36,12 @@ func BenchmarkTelemetry(b *testing.B) {
 		games := realGames(b)(telemetry, log.Logger)
 		config := testConfig()
 		admission := newAdmission(config)
-		validator, err := newValidator(gameService())
+		rules, err := newRequestRules(gameService())
 		if err != nil {
 			b.Fatal(err)
 		}
 		conn := newInProcess(chainUnary(interceptors{
-			admission: admission, log: log, draining: b.Context(), validator: validator,
+			admission: admission, log: log, draining: b.Context(), rules: rules,
 			maxBytes: config.MaxRequestBytes, requestTimeout: config.RequestTimeout,
 		}.unaryChain()), noStats{})
 		avalanchev1.RegisterGameServiceServer(conn, games)

@@ -14,32 +14,103 @@ import (
 	"github.com/avalanched/avalanched/internal/service"
 )
 
-// newValidator compiles the rules of all requests of a service, so that a mistake
+// requestRules are the rules for requests that stand in the proto files.
+type requestRules struct {
+	validator protovalidate.Validator
+	// maxItems is how many items each list may have.
+	maxItems map[protoreflect.FullName]int
+}
+
+// newRequestRules compiles the rules of all requests of a service, so that a mistake
 // in one shows at start and not at its first use.
-func newValidator(sd protoreflect.ServiceDescriptor) (protovalidate.Validator, error) {
+func newRequestRules(sd protoreflect.ServiceDescriptor) (*requestRules, error) {
+	rules := &requestRules{maxItems: map[protoreflect.FullName]int{}}
 	var requests []protoreflect.MessageDescriptor
 	for i := range sd.Methods().Len() {
-		requests = append(requests, sd.Methods().Get(i).Input())
+		request := sd.Methods().Get(i).Input()
+		requests = append(requests, request)
+		if err := rules.readMaxItems(request); err != nil {
+			return nil, fmt.Errorf("rules of the requests: %w", err)
+		}
 	}
-	validator, err := protovalidate.New(protovalidate.WithMessageDescriptors(requests...), protovalidate.WithDisableLazy())
+	var err error
+	rules.validator, err = protovalidate.New(protovalidate.WithMessageDescriptors(requests...), protovalidate.WithDisableLazy())
 	if err != nil {
 		return nil, fmt.Errorf("rules of the requests: %w", err)
 	}
-	return validator, nil
+	return rules, nil
 }
 
-// validateRequest checks a request by the rules in its proto file.
-func validateRequest(validator protovalidate.Validator, request proto.Message) error {
-	err := validator.Validate(request)
-	broken, ok := errors.AsType[*protovalidate.ValidationError](err)
+// readMaxItems notes the limits of the lists in a message. No request has a list inside
+// of a list's items.
+func (r *requestRules) readMaxItems(message protoreflect.MessageDescriptor) error {
+	for i := range message.Fields().Len() {
+		field := message.Fields().Get(i)
+		if !field.IsList() {
+			if field.Message() != nil {
+				if err := r.readMaxItems(field.Message()); err != nil {
+					return err
+				}
+			}
+			continue
+		}
+		rules, err := protovalidate.ResolveFieldRules(field)
+		if err != nil {
+			return err
+		}
+		if rules.GetRepeated().MaxItems == nil {
+			return fmt.Errorf("the list %s has no max_items", field.FullName())
+		}
+		r.maxItems[field.FullName()] = int(rules.GetRepeated().GetMaxItems())
+	}
+	return nil
+}
+
+// check holds a request against the rules.
+func (r *requestRules) check(request proto.Message) error {
+	// The library would go on to look at every item of a list that is too long, and
+	// describe all that is wrong with each.
+	if violation, found := r.tooLong(request.ProtoReflect(), ""); found {
+		return broken([]service.Violation{violation})
+	}
+	err := r.validator.Validate(request)
+	all, ok := errors.AsType[*protovalidate.ValidationError](err)
 	if !ok {
 		return err
 	}
 	var violations []service.Violation
-	for _, v := range broken.Violations {
+	for _, v := range all.Violations {
 		violations = append(violations, describe(v.Proto, request.ProtoReflect().Descriptor())...)
 	}
-	return invalid(summary(violations), violations...)
+	return broken(violations)
+}
+
+// tooLong finds a list with too many items.
+func (r *requestRules) tooLong(message protoreflect.Message, path string) (violation service.Violation, found bool) {
+	message.Range(func(field protoreflect.FieldDescriptor, value protoreflect.Value) bool {
+		here := joinPath(path, field.JSONName())
+		switch {
+		case field.IsList() && value.List().Len() > r.maxItems[field.FullName()]:
+			violation = service.Violation{
+				Field:       here,
+				Description: fmt.Sprintf("must contain no more than %d item(s)", r.maxItems[field.FullName()]),
+			}
+			found = true
+		case !field.IsList() && field.Message() != nil:
+			violation, found = r.tooLong(value.Message(), here)
+		}
+		return !found
+	})
+	return violation, found
+}
+
+// maxViolations bounds how many fields at fault an error names. Over gRPC they travel in
+// the trailers, of which clients take as little as 8 KiB.
+const maxViolations = 16
+
+// broken is a request that breaks rules.
+func broken(violations []service.Violation) *service.Problem {
+	return invalid(summary(violations), violations[:min(len(violations), maxViolations)]...)
 }
 
 // summary puts violations into one sentence. Programs read the violations
