@@ -166,12 +166,10 @@ func parseHop(text string) (netip.Addr, bool) {
 // spend takes a token from a limiter; nil has always one. Without a token, nothing is
 // taken, and it returns how long it takes until there is one.
 func spend(limiter *rate.Limiter, now time.Time) (wait time.Duration) {
-	if limiter == nil {
+	// To reserve a token and to give it back would disturb who does so at the same time.
+	if limiter == nil || limiter.AllowN(now, 1) {
 		return 0
 	}
-	reservation := limiter.ReserveN(now, 1)
-	if wait = reservation.DelayFrom(now); wait > 0 {
-		reservation.CancelAt(now)
-	}
-	return wait
+	missing := 1 - limiter.TokensAt(now)
+	return max(1, time.Duration(missing/float64(limiter.Limit())*float64(time.Second)))
 }

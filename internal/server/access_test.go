@@ -426,6 +426,24 @@ func TestRefusedRequestsAreNotCharged(t *testing.T) {
 	}
 }
 
+// TestLateCallersGainNothing has callers look at the clock and come to the limiter in
+// another order, as they do when there are many at once.
+func TestLateCallersGainNothing(t *testing.T) {
+	limiter := rate.NewLimiter(1, 1)
+	now := time.Now()
+	if wait := spend(limiter, now); wait != 0 {
+		t.Fatalf("the first has to wait for %v", wait)
+	}
+	for ms := range 1000 {
+		if spend(limiter, now.Add(time.Duration(ms)*time.Millisecond)) == 0 || spend(limiter, now) == 0 {
+			t.Fatalf("a token comes back after %d ms instead of 1000", ms)
+		}
+	}
+	if wait := spend(limiter, now.Add(time.Second)); wait != 0 {
+		t.Errorf("after the flood, one has to wait for %v more", wait)
+	}
+}
+
 func TestCORS(t *testing.T) {
 	const site = "https://play.example.com"
 	listed := start(t, fakeGames{}, withKeys(t, "bot"), func(c *Config) { c.CORSOrigins = []string{site, "https://*.example.org"} })
