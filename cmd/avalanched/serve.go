@@ -91,6 +91,9 @@ func (c serveCmd) Validate() error {
 	if c.LogRate < 0 {
 		wrong = append(wrong, fmt.Errorf("--log-rate=%d: must not be below 0", c.LogRate))
 	}
+	if err := ledger.CheckLocation(c.Ledger); err != nil {
+		wrong = append(wrong, fmt.Errorf("--ledger: %w", err))
+	}
 	if c.LedgerTTL < time.Second {
 		wrong = append(wrong, fmt.Errorf("--ledger-ttl=%v: must be at least 1s", c.LedgerTTL))
 	}
@@ -135,11 +138,13 @@ func (c serveCmd) Run(app *kong.Kong) error {
 const flushTimeout = 5 * time.Second
 
 func (c serveCmd) serve(ctx context.Context, stdout, stderr io.Writer) (err error) {
+	// What setting up telemetry has to say cannot be sent by it yet.
+	server.AdoptLibraryLogs(c.logger(stderr, nil))
 	telemetry, err := server.NewTelemetry(ctx, version())
 	if err != nil {
 		return usageError{err}
 	}
-	log := server.LimitLog(server.NewLogger(stderr, c.LogLevel, server.LogFormat(c.LogFormat), telemetry), c.LogRate)
+	log := c.logger(stderr, telemetry)
 	server.AdoptLibraryLogs(log)
 	defer func() {
 		// The end must not take long, and a collector that is gone is no failure.
@@ -206,6 +211,11 @@ func (c serveCmd) serve(ctx context.Context, stdout, stderr io.Writer) (err erro
 	return nil
 }
 
+// logger makes the log, which is also sent if telemetry is there and asked to.
+func (c serveCmd) logger(stderr io.Writer, telemetry *server.Telemetry) *slog.Logger {
+	return server.LimitLog(server.NewLogger(stderr, c.LogLevel, server.LogFormat(c.LogFormat), telemetry), c.LogRate)
+}
+
 // respectMemoryLimit lets the garbage collector work harder before the container's
 // limit is reached, unless GOMEMLIMIT says another one. (The number of processors is
 // respected by Go itself.)
@@ -233,7 +243,7 @@ func (c serveCmd) openKeys(log *slog.Logger, metrics *server.GameMetrics) (curre
 	}
 	kek, err := state.OpenKEK(c.KEKURI)
 	if err != nil {
-		return nil, nil, fmt.Errorf("--kek-uri: %w", err)
+		return nil, nil, usageError{fmt.Errorf("--kek-uri: %w", err)}
 	}
 	watcher, err := state.Watch(state.WatchConfig{Path: c.Keyset, KEK: kek, Logger: log, OnReload: metrics.KeysetReloaded})
 	if err != nil {

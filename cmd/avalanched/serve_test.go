@@ -229,8 +229,8 @@ func TestStartIsRefused(t *testing.T) {
 		"wrong exporter":      {[]string{"OTEL_TRACES_EXPORTER=snow"}, []string{"serve"}, exitUsage, "OTEL_TRACES_EXPORTER"},
 		"port in use":         {nil, []string{"serve", "--http-addr=" + taken.Addr().String()}, exitFault, "--http-addr=" + taken.Addr().String()},
 		"missing keyset":      {nil, []string{"serve", "--keyset=" + missing}, exitFault, "--keyset: "},
-		"unknown KMS":         {nil, []string{"serve", "--keyset=" + missing, "--kek-uri=snow://x"}, exitFault, "--kek-uri: "},
-		"unknown ledger":      {nil, []string{"serve", "--ledger=paper"}, exitFault, "--ledger: "},
+		"unknown KMS":         {nil, []string{"serve", "--keyset=" + missing, "--kek-uri=snow://x"}, exitUsage, "--kek-uri: "},
+		"unknown ledger":      {nil, []string{"serve", "--ledger=paper"}, exitUsage, "--ledger: "},
 		"unreachable ledger":  {nil, []string{"serve", "--ledger=redis://127.0.0.1:1"}, exitFault, "--ledger: "},
 		"keys without a file": {nil, []string{"keys", "list"}, exitUsage, "--keyset"},
 	} {

@@ -85,6 +85,7 @@ func (e Entry) Line() string {
 var (
 	goodName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 	goodHash = regexp.MustCompile(`^[0-9a-fA-F]{64}$`)
+	anyKey   = regexp.MustCompile(prefix + `[A-Za-z0-9_-]*`)
 )
 
 func (e Entry) check() error {
@@ -94,7 +95,7 @@ func (e Entry) check() error {
 	case !goodHash.MatchString(e.SHA256):
 		// What stands there may be the key itself, so it is not repeated.
 		return errors.New(`sha256: must be the SHA-256 of the key in 64 hex digits, as "avalanched apikeys new" prints it`)
-	case e.RequestsPerSecond != nil && (*e.RequestsPerSecond <= 0 || *e.RequestsPerSecond > maxRate):
+	case e.RequestsPerSecond != nil && !(*e.RequestsPerSecond > 0 && *e.RequestsPerSecond <= maxRate): // NaN is neither.
 		return fmt.Errorf("requestsPerSecond: must be above 0 and at most %d; leave it out for no limit", maxRate)
 	case e.Burst != nil && e.RequestsPerSecond == nil:
 		return errors.New("burst: needs requestsPerSecond")
@@ -159,7 +160,8 @@ func (s *Set) Find(key string) *Tenant {
 func Parse(data []byte, before *Set) (*Set, error) {
 	var entries []Entry
 	if err := yaml.UnmarshalStrict(data, &entries); err != nil {
-		return nil, fmt.Errorf("it is no list of API keys in YAML or JSON: %w", err)
+		// The library's error repeats what it does not know, which may be a key itself.
+		return nil, fmt.Errorf("it is no list of API keys in YAML or JSON: %s", anyKey.ReplaceAllString(err.Error(), prefix+"…"))
 	}
 	if len(entries) == 0 {
 		return nil, errors.New(`it has no keys: add a line made by "avalanched apikeys new"`)

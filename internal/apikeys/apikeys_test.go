@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io/fs"
 	"log/slog"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -130,6 +131,8 @@ func TestFilesThatAreRefused(t *testing.T) {
 		"endless":          {`- {name: a, requestsPerSecond: .inf, sha256: "` + hashOf("a") + `"}`, ""},
 		"no burst":         {`- {name: a, requestsPerSecond: 1, burst: 0, sha256: "` + hashOf("a") + `"}`, "burst"},
 		"only a burst":     {`- {name: a, burst: 5, sha256: "` + hashOf("a") + `"}`, "needs requestsPerSecond"},
+		"a key as a field": {`- avk_SECRET: a`, `unknown field "avk_…"`},
+		"no number":        {`- {name: a, requestsPerSecond: .nan, sha256: "` + hashOf("a") + `"}`, ""},
 		"the key itself":   {`- {name: a, sha256: avk_SECRET}`, "sha256"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -141,6 +144,9 @@ func TestFilesThatAreRefused(t *testing.T) {
 				t.Errorf("the error tells a key: %v", err)
 			}
 		})
+	}
+	if _, err := NewEntry("a", "key", math.NaN(), 0); err == nil {
+		t.Error("no number is taken for a rate")
 	}
 	if _, err := NewEntry("a b", "key", 0, 0); err == nil {
 		t.Error("an odd name is accepted for a new key")

@@ -16,7 +16,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strings"
 	"time"
 )
 
@@ -174,24 +173,31 @@ func Open(ctx context.Context, location string, options Options) (Ledger, error)
 	if err != nil {
 		return nil, err
 	}
-	switch {
-	case location == "none":
+	switch location {
+	case "none":
 		return nil, nil
-	case location == "memory":
+	case "memory":
 		return newMemory(options, time.Now), nil
-	case strings.Contains(location, "://"):
-		where, err := parseURL(location)
-		if err != nil {
-			return nil, err
-		}
-		r, err := openRedis(ctx, where, options)
-		if err != nil {
-			return nil, err // Not r, whose nil would make a Ledger that is not nil.
-		}
-		return r, nil
-	default:
-		return nil, fmt.Errorf("a ledger is one of none, memory, or a URL beginning with %s", schemes)
 	}
+	where, err := parseURL(location)
+	if err != nil {
+		return nil, err
+	}
+	r, err := openRedis(ctx, where, options)
+	if err != nil {
+		return nil, err // Not r, whose nil would make a Ledger that is not nil.
+	}
+	return r, nil
+}
+
+// CheckLocation tells what is wrong with a location, as far as that can be said without
+// going there.
+func CheckLocation(location string) error {
+	if location == "none" || location == "memory" {
+		return nil
+	}
+	_, err := parseURL(location)
+	return err
 }
 
 func (o Options) withDefaults() (Options, error) {

@@ -40,7 +40,10 @@ type target struct {
 // parseURL reads a ledger's URL. Its errors show no part of the URL but the names
 // of known parameters: anything else may be a piece of a badly encoded password.
 func parseURL(text string) (*target, error) {
-	_, rest, _ := strings.Cut(text, "://")
+	_, rest, ok := strings.Cut(text, "://")
+	if !ok {
+		return nil, fmt.Errorf("a ledger is one of none, memory, or a URL beginning with %s", schemes)
+	}
 	if i := strings.IndexAny(rest, "/?#"); i >= 0 && strings.Contains(rest[i:], "@") {
 		return nil, errors.New("the ledger's URL has an @ after a /, ? or #; percent-encode these characters in user names and passwords")
 	}

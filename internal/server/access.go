@@ -89,7 +89,7 @@ func (a *access) identify(authorization []string) (*apikeys.Tenant, error) {
 // checkAccess is enter for calls over gRPC. A call over JSON was let in before its
 // body was read. The health service is for everybody: who asks it has no key.
 func (i interceptors) checkAccess(ctx context.Context, request any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
-	if x := exchangeFrom(ctx); x != nil && x.admitted || !strings.HasPrefix(info.FullMethod, gameServicePrefix) {
+	if isAdmitted(ctx) || !strings.HasPrefix(info.FullMethod, gameServicePrefix) {
 		return handler(ctx, request)
 	}
 	md, _ := metadata.FromIncomingContext(ctx)

@@ -289,6 +289,11 @@ func TestLimitsOfAnAddress(t *testing.T) {
 	if err := r.reflect(t); errorInfo(status.Convert(err)).GetReason() != "RATE_LIMITED" {
 		t.Errorf("reflection: %v", err)
 	}
+	for _, path := range []string{"/openapi.json", "/v2"} {
+		if got := r.do(t, http.MethodGet, path, nil, nil); got.status != http.StatusTooManyRequests {
+			t.Errorf("%s: %+v", path, got)
+		}
+	}
 	for range 5 {
 		if _, err := healthgrpc.NewHealthClient(r.conn).Check(t.Context(), &healthgrpc.HealthCheckRequest{}); err != nil {
 			t.Errorf("health: %v", err)

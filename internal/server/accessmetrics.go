@@ -41,9 +41,5 @@ func (m *AccessMetrics) APIKeysReloaded(err error) { m.reloaded(apiKeyFiles, err
 func (m *AccessMetrics) TLSReloaded(err error) { m.reloaded(tlsFiles, err) }
 
 func (m *AccessMetrics) reloaded(files attribute.KeyValue, err error) {
-	result := resultOK
-	if err != nil {
-		result = resultRefused
-	}
-	m.reloads.Add(context.Background(), 1, metric.WithAttributes(files, resultKey.String(result)))
+	m.reloads.Add(context.Background(), 1, metric.WithAttributes(files, reloadResult(err)))
 }

@@ -42,11 +42,11 @@ type Config struct {
 	// TrustedProxies are the networks of proxies whose X-Forwarded-For is believed
 	// [--trusted-proxies].
 	TrustedProxies []netip.Prefix
-	// MaxInFlight bounds the requests that are worked on at a time, at least 1
+	// MaxInFlight bounds the requests that are worked on at a time, 1 to a million
 	// [--max-in-flight].
 	MaxInFlight int
 	// MaxConnections bounds the open connections of the gRPC port, and those of the
-	// HTTP port, at least 1 [--max-connections].
+	// HTTP port, 1 to a million [--max-connections].
 	MaxConnections int
 	// MaxRequestBytes bounds a JSON body and a protobuf message, 1 KiB to 64 MiB
 	// [--max-request-bytes].
@@ -54,8 +54,8 @@ type Config struct {
 	// MaxConcurrentStreams bounds the calls in flight on one HTTP/2 connection, at
 	// least 1 [--max-concurrent-streams].
 	MaxConcurrentStreams uint32
-	// RequestTimeout bounds the work on one request; clients may ask for less
-	// [--request-timeout].
+	// RequestTimeout bounds the work on one request, at most an hour; clients may ask
+	// for less [--request-timeout].
 	RequestTimeout time.Duration
 	// DrainDelay is how long the server goes on taking requests after it has said
 	// that it is not ready, so that load balancers can look away [--drain-delay].
@@ -87,8 +87,11 @@ const (
 	maxRequestBytes = 64 << 20
 )
 
-// maxAnonymousRate bounds rate and burst: what is above it is meant to be no limit.
-const maxAnonymousRate = 1_000_000
+const (
+	// maxNumber bounds rates and counts: what is above it is meant to be no limit.
+	maxNumber         = 1_000_000
+	maxRequestTimeout = time.Hour
+)
 
 // Check tells what is wrong with the configuration, all of it at once.
 func (c Config) Check() error {
@@ -107,20 +110,25 @@ func (c Config) Check() error {
 			wrong = append(wrong, fmt.Errorf("--cors-origins=%s: %w", origin, err))
 		}
 	}
-	if c.AnonymousRate < 0 || c.AnonymousRate > maxAnonymousRate || math.IsNaN(c.AnonymousRate) {
-		wrong = append(wrong, fmt.Errorf("--anonymous-rate=%v: must be from 0 to %d", c.AnonymousRate, maxAnonymousRate))
+	if c.AnonymousRate < 0 || c.AnonymousRate > maxNumber || math.IsNaN(c.AnonymousRate) {
+		wrong = append(wrong, fmt.Errorf("--anonymous-rate=%v: must be from 0 to %d", c.AnonymousRate, maxNumber))
 	}
-	if c.AnonymousBurst < 0 || c.AnonymousBurst > maxAnonymousRate {
-		wrong = append(wrong, fmt.Errorf("--anonymous-burst=%d: must be from 0 to %d", c.AnonymousBurst, maxAnonymousRate))
+	if c.AnonymousBurst < 0 || c.AnonymousBurst > maxNumber {
+		wrong = append(wrong, fmt.Errorf("--anonymous-burst=%d: must be from 0 to %d", c.AnonymousBurst, maxNumber))
 	}
 	if c.AnonymousBurst > 0 && c.AnonymousRate == 0 {
 		wrong = append(wrong, fmt.Errorf("--anonymous-burst=%d: needs --anonymous-rate", c.AnonymousBurst))
 	}
-	if c.MaxInFlight < 1 {
-		wrong = append(wrong, fmt.Errorf("--max-in-flight=%d: must be at least 1", c.MaxInFlight))
+	for _, proxies := range c.TrustedProxies {
+		if proxies.Addr().Is4In6() {
+			wrong = append(wrong, fmt.Errorf("--trusted-proxies=%v: must be written as IPv4, which it is", proxies))
+		}
 	}
-	if c.MaxConnections < 1 {
-		wrong = append(wrong, fmt.Errorf("--max-connections=%d: must be at least 1", c.MaxConnections))
+	if c.MaxInFlight < 1 || c.MaxInFlight > maxNumber {
+		wrong = append(wrong, fmt.Errorf("--max-in-flight=%d: must be from 1 to %d", c.MaxInFlight, maxNumber))
+	}
+	if c.MaxConnections < 1 || c.MaxConnections > maxNumber {
+		wrong = append(wrong, fmt.Errorf("--max-connections=%d: must be from 1 to %d", c.MaxConnections, maxNumber))
 	}
 	if c.MaxRequestBytes < minRequestBytes || c.MaxRequestBytes > maxRequestBytes {
 		wrong = append(wrong, fmt.Errorf("--max-request-bytes=%d: must be from %d to %d", c.MaxRequestBytes, minRequestBytes, maxRequestBytes))
@@ -128,8 +136,8 @@ func (c Config) Check() error {
 	if c.MaxConcurrentStreams < 1 {
 		wrong = append(wrong, errors.New("--max-concurrent-streams=0: must be at least 1"))
 	}
-	if c.RequestTimeout <= 0 {
-		wrong = append(wrong, fmt.Errorf("--request-timeout=%v: must be above 0", c.RequestTimeout))
+	if c.RequestTimeout <= 0 || c.RequestTimeout > maxRequestTimeout {
+		wrong = append(wrong, fmt.Errorf("--request-timeout=%v: must be above 0 and at most %v", c.RequestTimeout, maxRequestTimeout))
 	}
 	if c.DrainDelay < 0 {
 		wrong = append(wrong, fmt.Errorf("--drain-delay=%v: must not be below 0", c.DrainDelay))

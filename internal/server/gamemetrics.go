@@ -118,9 +118,12 @@ func stateResult(err error) string {
 // KeysetReloaded counts a reload of the keyset file, which was refused if err is not
 // nil.
 func (m *GameMetrics) KeysetReloaded(err error) {
-	result := resultOK
+	m.reloads.Add(context.Background(), 1, metric.WithAttributes(reloadResult(err)))
+}
+
+func reloadResult(err error) attribute.KeyValue {
 	if err != nil {
-		result = resultRefused
+		return resultKey.String(resultRefused)
 	}
-	m.reloads.Add(context.Background(), 1, metric.WithAttributes(resultKey.String(result)))
+	return resultKey.String(resultOK)
 }

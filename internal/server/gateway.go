@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -25,7 +24,6 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
-	"google.golang.org/protobuf/types/dynamicpb"
 
 	avalanchev1 "github.com/avalanched/avalanched/api/proto/avalanche/v1"
 	"github.com/avalanched/avalanched/internal/service"
@@ -87,6 +85,14 @@ func routeRequests(sd protoreflect.ServiceDescriptor) map[string]protoreflect.Me
 
 // ServeHTTP implements http.Handler.
 func (g *gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if page, ok := pages[r.URL.Path]; ok {
+		if err := g.countAnonymous(r); err != nil {
+			g.refuse(w, r, err)
+			return
+		}
+		servePage(w, r, page)
+		return
+	}
 	switch r.Method {
 	case http.MethodHead:
 		// The net/http server drops the body.
@@ -266,9 +272,24 @@ func checkQuery(u *url.URL, request protoreflect.MessageDescriptor, pathParams m
 	if err != nil {
 		return invalid("the query has an invalid escape or separator; a percent sign is written %25")
 	}
+	// A field has two spellings, in JSON and in the proto file.
+	values := map[protoreflect.FieldNumber][]string{}
+	for name := range query {
+		if field := fieldNamed(request, name); field != nil {
+			values[field.Number()] = append(values[field.Number()], query[name]...)
+		}
+	}
 	var violations []service.Violation
 	for _, name := range slices.Sorted(maps.Keys(query)) {
-		if problem := checkParameter(request, pathParams, name, query[name]); problem != "" {
+		field := fieldNamed(request, name)
+		if _, inPath := pathParams[name]; inPath {
+			field = nil
+		}
+		problem := "there is no such query parameter; " + knownFields(request)
+		if field != nil {
+			problem = checkParameter(field, values[field.Number()])
+		}
+		if problem != "" {
 			violations = append(violations, service.Violation{Field: clip(strings.ToValidUTF8(name, "\uFFFD")), Description: problem})
 		}
 	}
@@ -278,33 +299,19 @@ func checkQuery(u *url.URL, request protoreflect.MessageDescriptor, pathParams m
 	return nil
 }
 
-// checkParameter says what is wrong with one parameter of a query, if anything is.
-func checkParameter(request protoreflect.MessageDescriptor, pathParams map[string]string, name string, values []string) string {
-	field := request.Fields().ByJSONName(name)
-	if field == nil {
-		field = request.Fields().ByTextName(name)
-	}
-	_, inPath := pathParams[name]
+// checkParameter says what is wrong with the values that a query gives a field, if
+// anything is.
+func checkParameter(field protoreflect.FieldDescriptor, values []string) string {
 	switch {
-	case field == nil || inPath:
-		return "there is no such query parameter; " + knownFields(request)
 	case len(values) > 1:
 		return "the field is given twice"
 	case !utf8.ValidString(values[0]):
 		return "must be UTF-8"
-	default:
-		return checkQueryValue(request, field, values[0])
-	}
-}
-
-// checkQueryValue tries one value as JSON, so that both are explained alike.
-func checkQueryValue(request protoreflect.MessageDescriptor, field protoreflect.FieldDescriptor, value string) string {
-	document, err := json.Marshal(map[string]string{field.JSONName(): value})
-	if err != nil {
-		return "cannot be read"
-	}
-	if wrong := decodeJSON(document, dynamicpb.NewMessage(request)); wrong != nil {
-		return wrong.problem
+	case field.Kind() == protoreflect.Int32Kind:
+		// As the gateway reads it: JSON has more spellings of a number.
+		if _, err := strconv.ParseInt(values[0], 10, 32); err != nil {
+			return "must be " + expected(field, false)
+		}
 	}
 	return ""
 }
@@ -322,11 +329,21 @@ func (g *gateway) handleRoutingError(ctx context.Context, _ *runtime.ServeMux, _
 	if probeFrom(ctx) != nil {
 		return
 	}
+	if err := g.countAnonymous(r); err != nil {
+		g.refuse(w, r, err)
+		return
+	}
 	if code != http.StatusMethodNotAllowed {
 		g.refuse(w, r, routeUnknown())
 		return
 	}
 	refuseMethod(w, r, g.allowed(r))
+}
+
+// countAnonymous refuses a request that needs no API key, because it is no call, if its
+// address has made too many.
+func (g *gateway) countAnonymous(r *http.Request) error {
+	return g.access.countAnonymous(r.Context(), r.Header.Values("X-Forwarded-For"))
 }
 
 func (g *gateway) refuse(w http.ResponseWriter, r *http.Request, err error) {

@@ -6,7 +6,10 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
+	healthgrpc "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/keepalive"
+	reflectiongrpc "google.golang.org/grpc/reflection/grpc_reflection_v1"
+	reflectionalpha "google.golang.org/grpc/reflection/grpc_reflection_v1alpha"
 	"google.golang.org/grpc/stats"
 	"google.golang.org/grpc/tap"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -31,6 +34,28 @@ func isGameMethod(fullMethod string) bool {
 	return false
 }
 
+// isEndless tells whether a method is a stream that may go on for ever.
+func isEndless(fullMethod string) bool {
+	switch fullMethod {
+	case healthgrpc.Health_Watch_FullMethodName,
+		reflectiongrpc.ServerReflection_ServerReflectionInfo_FullMethodName,
+		reflectionalpha.ServerReflection_ServerReflectionInfo_FullMethodName:
+		return true
+	default:
+		return false
+	}
+}
+
+// isServed tells whether the server has a method at all.
+func isServed(fullMethod string) bool {
+	switch fullMethod {
+	case healthgrpc.Health_Check_FullMethodName, healthgrpc.Health_List_FullMethodName:
+		return true
+	default:
+		return isGameMethod(fullMethod) || isEndless(fullMethod)
+	}
+}
+
 const (
 	// maxHeaderBytes bounds the headers of a request on either port. Clients
 	// send a few hundred bytes; proxies and traces add some.
@@ -38,8 +63,9 @@ const (
 	// maxFrameBytes bounds a frame of HTTP/2, each of which is read in one piece. It
 	// is what a client may rely on, and what the grpc package has.
 	maxFrameBytes = 16 << 10
-	// handshakeTimeout is for a new gRPC connection to become usable.
-	handshakeTimeout = 10 * time.Second
+	// handshakeTimeout is for a new gRPC connection to become usable. The end of the
+	// server waits for that, too.
+	handshakeTimeout = readHeaderTimeout
 	// maxConnectionAge makes clients that stay connected for long look for other
 	// replicas now and then.
 	maxConnectionAge = 30 * time.Minute
@@ -69,12 +95,12 @@ func newGRPCServer(config Config, unary grpc.UnaryServerInterceptor, streams []g
 		grpc.UnknownServiceHandler(func(any, grpc.ServerStream) error { return methodUnknown() }),
 		grpc.MaxConcurrentStreams(config.MaxConcurrentStreams),
 		grpc.MaxHeaderListSize(maxHeaderBytes),
-		grpc.ConnectionTimeout(handshakeTimeout),
+		grpc.ConnectionTimeout(min(handshakeTimeout, config.DrainTimeout/2)),
 		grpc.KeepaliveParams(keepalive.ServerParameters{
 			MaxConnectionIdle: maxConnectionIdle,
 			MaxConnectionAge:  maxConnectionAge,
 			// Calls in flight may end, but not one begun after that.
-			MaxConnectionAgeGrace: config.RequestTimeout + 5*time.Second,
+			MaxConnectionAgeGrace: arrivalTimeout(config) + 5*time.Second,
 			Time:                  pingInterval,
 			Timeout:               pingTimeout,
 		}),

@@ -25,16 +25,9 @@ import (
 	"github.com/avalanched/avalanched/internal/service"
 )
 
-// newHTTPHandler is all of the HTTP port: the gateway, two pages for people and
-// tools who look around, and what every answer has in common.
-func newHTTPHandler(gateway http.Handler, corsOrigins []string, ready *atomic.Bool, telemetry *Telemetry, log requestLog) http.Handler {
-	var handler http.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if page, ok := pages[r.URL.Path]; ok {
-			servePage(w, r, page)
-			return
-		}
-		gateway.ServeHTTP(w, r)
-	})
+// newHTTPHandler is all of the HTTP port: the gateway, and what every answer has in
+// common.
+func newHTTPHandler(handler http.Handler, corsOrigins []string, ready *atomic.Bool, telemetry *Telemetry, log requestLog) http.Handler {
 	if len(corsOrigins) > 0 {
 		handler = allowOrigins(corsOrigins, handler)
 	}
@@ -61,6 +54,12 @@ func exchangeFrom(ctx context.Context) *exchange {
 	return x
 }
 
+// isAdmitted tells whether a call came over HTTP and was let in there.
+func isAdmitted(ctx context.Context) bool {
+	x := exchangeFrom(ctx)
+	return x != nil && x.admitted
+}
+
 // converse sets up what all layers below rely on, and survives their panics.
 func converse(next http.Handler, ready *atomic.Bool, log requestLog) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -78,7 +77,7 @@ func converse(next http.Handler, ready *atomic.Bool, log requestLog) http.Handle
 		}
 		answer := &answerWriter{ResponseWriter: w}
 		defer func() {
-			hideRequestLine(ctx, r, x.route)
+			hideChosen(ctx, r, x.route)
 			cause := recover()
 			if err, ok := cause.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 				panic(cause)
@@ -93,7 +92,7 @@ func converse(next http.Handler, ready *atomic.Bool, log requestLog) http.Handle
 			// The metrics take the route from here.
 			r.Pattern = x.route
 			if !x.logged {
-				log.ended(ctx, began, x.err, slog.String("transport", "http"), slog.String("method", knownMethod(r.Method)), slog.String("route", x.route))
+				log.ended(ctx, began, x.err, slog.String("transport", portHTTP), slog.String("http_method", knownMethod(r.Method)), slog.String("route", x.route))
 			}
 		}()
 		next.ServeHTTP(answer, r.WithContext(ctx))
@@ -163,7 +162,7 @@ func refuseMethod(w http.ResponseWriter, r *http.Request, allowed []string) {
 	})
 }
 
-// pages are served as they are.
+// pages are for people and tools who look around, and served as they are.
 var pages = map[string][]byte{
 	"/": []byte(`{"service":"avalanched","rulesets":"/v1/rulesets","openapi":"/openapi.json",` +
 		`"example":"curl -H 'content-type: application/json' -d '{\"ruleset\":\"marble-basic\",\"players\":2}' $HOST/v1/games"}` + "\n"),

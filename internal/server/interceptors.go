@@ -11,6 +11,9 @@ import (
 
 	"github.com/grpc-ecosystem/go-grpc-middleware/v2/interceptors/recovery"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	healthgrpc "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 )
 
@@ -74,6 +77,7 @@ func chainUnary(chain []namedInterceptor) grpc.UnaryServerInterceptor {
 // itself has no streams.
 func (i interceptors) streamChain() []grpc.StreamServerInterceptor {
 	return []grpc.StreamServerInterceptor{
+		i.noteStreamArrival,
 		i.logStreams,
 		recovery.StreamServerInterceptor(recovery.WithRecoveryHandlerContext(i.recovered)),
 		i.presentStreamErrors,
@@ -85,24 +89,31 @@ func (i interceptors) streamChain() []grpc.StreamServerInterceptor {
 func (i interceptors) logCalls(ctx context.Context, request any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
 	began := time.Now()
 	response, err := handler(ctx, request)
-	transport := "grpc"
 	if x := exchangeFrom(ctx); x != nil {
-		transport, x.logged = "http", true
+		x.logged = true
+		i.log.ended(ctx, began, err, slog.String("transport", portHTTP), slog.String("method", info.FullMethod))
+	} else {
+		i.log.grpcEnded(ctx, info.FullMethod, began, err)
 	}
-	i.log.ended(ctx, began, err, slog.String("transport", transport), slog.String("method", info.FullMethod))
 	return response, err
 }
 
 func (i interceptors) logStreams(server any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
 	began := time.Now()
 	err := handler(server, stream)
-	method := info.FullMethod
-	if server == nil {
-		// Anybody can write anything into an unknown method's name.
-		method = "unknown"
+	accounted := err
+	if info.FullMethod == healthgrpc.Health_Watch_FullMethodName && status.Code(err) == codes.Canceled {
+		// There is no other end to it.
+		accounted = nil
 	}
-	i.log.ended(stream.Context(), began, err, slog.String("transport", "grpc"), slog.String("method", method))
+	i.log.grpcEnded(stream.Context(), info.FullMethod, began, accounted)
 	return err
+}
+
+// lostCall accounts for a call over gRPC whose request never arrived in full.
+func (i interceptors) lostCall(ctx context.Context, method string, began time.Time, err error) {
+	_, shown := presentable(err)
+	i.log.grpcEnded(ctx, method, began, shown)
 }
 
 func (i interceptors) recovered(ctx context.Context, cause any) error {
@@ -170,6 +181,10 @@ func (s strictStream) RecvMsg(m any) error {
 func (i interceptors) limitTime(ctx context.Context, request any, _ *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
 	ctx, cancel := context.WithTimeout(ctx, i.requestTimeout)
 	defer cancel()
+	// Nobody waits for an answer that is late already.
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	return handler(ctx, request)
 }
 

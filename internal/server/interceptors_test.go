@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -124,7 +125,7 @@ func TestEveryRequestHasOneLine(t *testing.T) {
 	eventually(t, func() bool { return len(requestLines(t, r.logs)) >= 6 })
 	var got []string
 	for _, line := range requestLines(t, r.logs) {
-		got = append(got, fmt.Sprint(line["level"], " ", line["transport"], " ", line["method"], " ", line["route"], " ", line["reason"]))
+		got = append(got, fmt.Sprint(line["level"], " ", line["transport"], " ", cmp.Or(line["method"], line["http_method"]), " ", line["route"], " ", line["reason"]))
 	}
 	slices.Sort(got)
 	want := []string{

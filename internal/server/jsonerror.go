@@ -194,14 +194,19 @@ func (p jsonPath) resolve(message protoreflect.MessageDescriptor) (parent protor
 		if parent == nil {
 			return nil, nil
 		}
-		if field = parent.Fields().ByJSONName(step.name); field == nil {
-			field = parent.Fields().ByTextName(step.name)
-		}
-		if field == nil {
+		if field = fieldNamed(parent, step.name); field == nil {
 			return parent, nil
 		}
 	}
 	return parent, field
+}
+
+// fieldNamed finds a field by the name that it has in JSON or in the proto file.
+func fieldNamed(message protoreflect.MessageDescriptor, name string) protoreflect.FieldDescriptor {
+	if field := message.Fields().ByJSONName(name); field != nil {
+		return field
+	}
+	return message.Fields().ByTextName(name)
 }
 
 func knownFields(message protoreflect.MessageDescriptor) string {

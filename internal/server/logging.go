@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/go-logr/logr"
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
@@ -26,8 +27,8 @@ const (
 	LogText LogFormat = "text"
 )
 
-// NewLogger makes a logger that writes to w and, where telemetry is set up for it,
-// sends the same by OTLP. Lines written while a span is open carry its trace_id and
+// NewLogger makes a logger that writes to w and, where telemetry (or nil) is set up for
+// it, sends the same by OTLP. Lines written while a span is open carry its trace_id and
 // span_id.
 func NewLogger(w io.Writer, level slog.Level, format LogFormat, telemetry *Telemetry) *slog.Logger {
 	options := &slog.HandlerOptions{Level: level}
@@ -142,6 +143,15 @@ func (r requestLog) ended(ctx context.Context, began time.Time, err error, attrs
 	r.LogAttrs(ctx, level, "request", attrs...)
 }
 
+// grpcEnded is ended for a call over gRPC.
+func (r requestLog) grpcEnded(ctx context.Context, method string, began time.Time, err error) {
+	if !isServed(method) {
+		// Anybody can write anything into an unknown method's name.
+		method = "unknown"
+	}
+	r.ended(ctx, began, err, slog.String("transport", portGRPC), slog.String("method", method))
+}
+
 // requestLevel tells how much a call that ended in a code deserves attention.
 func requestLevel(code codes.Code) slog.Level {
 	switch code {
@@ -149,7 +159,7 @@ func requestLevel(code codes.Code) slog.Level {
 		return slog.LevelDebug
 	case codes.Internal, codes.Unknown, codes.DataLoss:
 		return slog.LevelError
-	case codes.Unavailable, codes.DeadlineExceeded:
+	case codes.Unavailable:
 		return slog.LevelWarn
 	default:
 		return slog.LevelInfo
@@ -157,10 +167,11 @@ func requestLevel(code codes.Code) slog.Level {
 }
 
 // AdoptLibraryLogs sends to log what libraries would write to the standard error by
-// themselves. It must be called before anything else of this package.
+// themselves. It must be called before a server is made, and may be called again.
 func AdoptLibraryLogs(log *slog.Logger) {
 	errs := slog.NewLogLogger(log.Handler(), slog.LevelWarn).Writer()
 	grpclog.SetLoggerV2(grpclog.NewLoggerV2(io.Discard, io.Discard, errs))
+	otel.SetLogger(logr.FromSlogHandler(log.Handler()))
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
 		log.Warn(sendingTrouble, slog.Any("error", err))
 	}))

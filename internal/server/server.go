@@ -54,6 +54,9 @@ const (
 	idleTimeout  = 2 * time.Minute
 )
 
+// arrivalTimeout is how long a call over gRPC may take, from its headers to its answer.
+func arrivalTimeout(config Config) time.Duration { return readTimeout + config.RequestTimeout }
+
 // New makes a server that is not listening yet. The configuration must pass its
 // Check.
 func New(config Config, games avalanchev1.GameServiceServer, telemetry *Telemetry, log *slog.Logger) (*Server, error) {
@@ -92,7 +95,7 @@ func New(config Config, games avalanchev1.GameServiceServer, telemetry *Telemetr
 	s := &Server{
 		config: config,
 		log:    requests,
-		grpc:   newGRPCServer(config, unary, calls.streamChain(), admission.transfers.tap(readTimeout+config.RequestTimeout), statsHandler),
+		grpc:   newGRPCServer(config, unary, calls.streamChain(), admission.transfers.tap(arrivalTimeout(config), calls.lostCall), statsHandler),
 		health: health.NewServer(),
 
 		refusedConnections: refused,
@@ -273,9 +276,9 @@ func (s *Server) drain(ctx context.Context) {
 	s.endStreams()
 	var ports sync.WaitGroup
 	ports.Go(func() { s.stopGRPC(ctx) })
-	ports.Go(func() { s.stopHTTP(ctx, s.http) })
+	ports.Go(func() { s.stopHTTP(ctx, s.http, portHTTP) })
 	ports.Wait()
-	s.stopHTTP(ctx, s.admin)
+	s.stopHTTP(ctx, s.admin, "admin")
 }
 
 func (s *Server) stopGRPC(ctx context.Context) {
@@ -292,11 +295,11 @@ func (s *Server) stopGRPC(ctx context.Context) {
 	}
 }
 
-func (s *Server) stopHTTP(ctx context.Context, server *http.Server) {
+func (s *Server) stopHTTP(ctx context.Context, server *http.Server, port string) {
 	if err := server.Shutdown(ctx); err == nil {
 		return
 	}
-	s.log.WarnContext(ctx, "requests in flight are cut off", slog.String("after", s.config.DrainTimeout.String()))
+	s.log.WarnContext(ctx, "requests in flight are cut off", slog.String("port", port), slog.String("after", s.config.DrainTimeout.String()))
 	if err := server.Close(); err != nil {
 		s.log.WarnContext(ctx, "closing a listener", slog.Any("error", err))
 	}

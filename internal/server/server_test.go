@@ -7,8 +7,10 @@ import (
 	"io"
 	"log/slog"
 	"maps"
+	"math"
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"strings"
 	"sync"
@@ -114,25 +116,35 @@ func run(t testing.TB, server *Server, logs *logBuffer) *running {
 		defer close(r.stopped)
 		r.err = server.Run(ctx)
 	}()
-	conn, err := grpc.NewClient(server.GRPCAddr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.conn, r.games = conn, avalanchev1.NewGameServiceClient(conn)
-	transport := &http.Transport{}
-	r.client = &http.Client{Transport: transport, Timeout: 20 * time.Second}
+	// The connections are closed before the server is waited for.
 	t.Cleanup(func() {
-		if err := conn.Close(); err != nil {
-			t.Error(err)
-		}
-		transport.CloseIdleConnections()
 		cancel()
 		<-r.stopped
 		if r.err != nil {
 			t.Errorf("Run: %v", r.err)
 		}
 	})
+	r.conn = r.dial(t)
+	r.games = avalanchev1.NewGameServiceClient(r.conn)
+	transport := &http.Transport{}
+	r.client = &http.Client{Transport: transport, Timeout: 20 * time.Second}
+	t.Cleanup(transport.CloseIdleConnections)
 	return r
+}
+
+// dial is another client of the gRPC port.
+func (r *running) dial(t testing.TB) *grpc.ClientConn {
+	t.Helper()
+	conn, err := grpc.NewClient(r.GRPCAddr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := conn.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return conn
 }
 
 // logBuffer is a log that may be read while it is written.
@@ -201,6 +213,10 @@ func TestConfigIsCheckedByFlag(t *testing.T) {
 		"no port":                {func(c *Config) { c.AdminAddr = "localhost:" }, []string{"--admin-addr=localhost:"}},
 		"tiny bodies":            {func(c *Config) { c.MaxRequestBytes = 10 }, []string{"--max-request-bytes=10", "1024"}},
 		"huge bodies":            {func(c *Config) { c.MaxRequestBytes = 1 << 30 }, []string{"--max-request-bytes"}},
+		"work without end":       {func(c *Config) { c.MaxInFlight = math.MaxInt }, []string{"--max-in-flight=", "1 to 1000000"}},
+		"many connections":       {func(c *Config) { c.MaxConnections = math.MaxInt }, []string{"--max-connections=", "1 to 1000000"}},
+		"time without end":       {func(c *Config) { c.RequestTimeout = math.MaxInt64 }, []string{"--request-timeout=", "1h"}},
+		"proxies nobody has":     {func(c *Config) { c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("::ffff:10.0.0.0/104")} }, []string{"--trusted-proxies=::ffff:10.0.0.0/104"}},
 		"no streams":             {func(c *Config) { c.MaxConcurrentStreams = 0 }, []string{"--max-concurrent-streams"}},
 		"no time":                {func(c *Config) { c.RequestTimeout = 0 }, []string{"--request-timeout=0s"}},
 		"negative delay":         {func(c *Config) { c.DrainDelay = -1 }, []string{"--drain-delay"}},

@@ -2,9 +2,11 @@ package server
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -66,6 +68,21 @@ func TestSlowClientsAreCutOff(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// wantLines compares the requests in the log, in any order.
+func (p *piped) wantLines(t *testing.T, want ...string) {
+	t.Helper()
+	synctest.Wait()
+	var got []string
+	for _, line := range requestLines(t, p.logs) {
+		got = append(got, fmt.Sprint(line["transport"], " ", line["method"], " ", line["code"], " ", line["reason"]))
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Errorf("lines:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
 
@@ -136,6 +153,7 @@ func TestHalfACallIsCutOff(t *testing.T) {
 		if took, want := time.Since(began), readTimeout+p.config.RequestTimeout; took != want {
 			t.Errorf("half a call is ended after %v, want %v", took, want)
 		}
+		p.wantLines(t, "grpc /avalanche.v1.GameService/CreateGame DEADLINE_EXCEEDED REQUEST_ABANDONED")
 	})
 }
 
@@ -172,6 +190,8 @@ func TestTheSlowestGoFirst(t *testing.T) {
 			if got := strings.Join(ended, " "); got != "stream=1" {
 				t.Errorf("cut off were %s", got)
 			}
+			const good = "grpc /avalanche.v1.GameService/CreateGame OK <nil>"
+			p.wantLines(t, "grpc /avalanche.v1.GameService/CreateGame RESOURCE_EXHAUSTED OVERLOADED", good, good, good)
 			if took := time.Since(began); took > 0 {
 				t.Errorf("it took %v", took)
 			}

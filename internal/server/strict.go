@@ -95,14 +95,16 @@ func findUnknown(m protoreflect.Message) (path string, number protowire.Number, 
 			return true
 		}
 		if !field.IsList() {
-			path, number, found = findUnknown(value.Message())
-			path = joinPath(field.JSONName(), path)
+			if path, number, found = findUnknown(value.Message()); found {
+				path = joinPath(field.JSONName(), path)
+			}
 			return !found
 		}
 		list := value.List()
 		for i := 0; i < list.Len() && !found; i++ {
-			path, number, found = findUnknown(list.Get(i).Message())
-			path = joinPath(fmt.Sprintf("%s[%d]", field.JSONName(), i), path)
+			if path, number, found = findUnknown(list.Get(i).Message()); found {
+				path = joinPath(fmt.Sprintf("%s[%d]", field.JSONName(), i), path)
+			}
 		}
 		return !found
 	})

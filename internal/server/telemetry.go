@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"os"
 	"strings"
+	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -43,7 +45,7 @@ type Telemetry struct {
 	metrics  *sdkmetric.MeterProvider
 	logs     *sdklog.LoggerProvider // Nil if logs are not sent.
 	registry *prometheus.Registry
-	// shutdowns flush and close the providers, in the order of their making.
+	// shutdowns flush and close the providers.
 	shutdowns []func(context.Context) error
 }
 
@@ -77,7 +79,7 @@ func (t *Telemetry) setUpTraces(ctx context.Context, about *resource.Resource) e
 	}
 	exporter, err := autoexport.NewSpanExporter(ctx)
 	if err != nil {
-		return fmt.Errorf("OTEL_TRACES_EXPORTER: %w", err)
+		return fmt.Errorf("OTEL_TRACES_EXPORTER or OTEL_EXPORTER_OTLP_PROTOCOL: %w", err)
 	}
 	provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(about))
 	t.traces = provider
@@ -102,7 +104,7 @@ func (t *Telemetry) setUpMetrics(ctx context.Context, about *resource.Resource) 
 	if exported("METRICS") {
 		pushed, err := autoexport.NewMetricReader(ctx)
 		if err != nil {
-			return fmt.Errorf("OTEL_METRICS_EXPORTER: %w", err)
+			return fmt.Errorf("OTEL_METRICS_EXPORTER or OTEL_EXPORTER_OTLP_PROTOCOL: %w", err)
 		}
 		options = append(options, sdkmetric.WithReader(pushed))
 	}
@@ -136,7 +138,7 @@ func (t *Telemetry) setUpLogs(ctx context.Context, about *resource.Resource) err
 	}
 	exporter, err := autoexport.NewLogExporter(ctx)
 	if err != nil {
-		return fmt.Errorf("OTEL_LOGS_EXPORTER: %w", err)
+		return fmt.Errorf("OTEL_LOGS_EXPORTER or OTEL_EXPORTER_OTLP_PROTOCOL: %w", err)
 	}
 	t.logs = sdklog.NewLoggerProvider(sdklog.WithProcessor(sdklog.NewBatchProcessor(exporter)), sdklog.WithResource(about))
 	t.shutdowns = append(t.shutdowns, t.logs.Shutdown)
@@ -185,16 +187,19 @@ func startAtZero(c metric.Int64Counter, key attribute.Key, values []string, othe
 
 // Shutdown sends what is still held back and closes the exporters.
 func (t *Telemetry) Shutdown(ctx context.Context) error {
-	var errs []error
-	for _, shutdown := range t.shutdowns {
-		errs = append(errs, shutdown(ctx))
+	// A collector that does not take one signal must not keep the others waiting.
+	errs := make([]error, len(t.shutdowns))
+	var signals sync.WaitGroup
+	for i, shutdown := range t.shutdowns {
+		signals.Go(func() { errs[i] = shutdown(ctx) })
 	}
+	signals.Wait()
 	return errors.Join(errs...)
 }
 
 // logHandler sends log records by OTLP. It is nil if that is not asked for.
 func (t *Telemetry) logHandler() slog.Handler {
-	if t.logs == nil {
+	if t == nil || t.logs == nil {
 		return nil
 	}
 	return otelslog.NewHandler(instrumentationName, otelslog.WithLoggerProvider(t.logs))
@@ -225,14 +230,18 @@ func (t *Telemetry) httpMiddleware() func(http.Handler) http.Handler {
 	)
 }
 
-// hideRequestLine takes the parts of a request line out of its span that the client
-// chose freely: by mistake, a path may hold a state. The route says what matters.
-func hideRequestLine(ctx context.Context, r *http.Request, route string) {
+// hideChosen takes out of a request's span what the client chose freely: by mistake, a
+// path may hold a state. The route says what matters. The library believes whatever
+// X-Forwarded-For says, so that the client's address is that of the connection instead.
+func hideChosen(ctx context.Context, r *http.Request, route string) {
 	span := trace.SpanFromContext(ctx)
 	if !span.IsRecording() {
 		return
 	}
-	span.SetAttributes(semconv.URLPath(route))
+	span.SetAttributes(semconv.URLPath(route), semconv.ServerAddress(""))
+	if addr, err := netip.ParseAddrPort(r.RemoteAddr); err == nil {
+		span.SetAttributes(semconv.ClientAddress(addr.Addr().String()))
+	}
 	if knownMethod(r.Method) != r.Method {
 		span.SetAttributes(semconv.HTTPRequestMethodOriginal(""))
 	}

@@ -395,6 +395,7 @@ func TestNoSecretInAnySignal(t *testing.T) {
 		binding   = "chat-31415926535"
 		requestID = "2ba5f5b0-3a4e-4d36-8e46-2a1cfd3e3fd1"
 		apiKey    = "key-of-a-tenant-27182818"
+		forwarded = "whatever-16180339"
 	)
 	r, collected := collectFrom(t, realGames(t))
 	ctx := metadata.AppendToOutgoingContext(t.Context(), "authorization", "Bearer "+apiKey)
@@ -406,7 +407,7 @@ func TestNoSecretInAnySignal(t *testing.T) {
 		t.Fatal(err)
 	}
 	first, seatKey := created.GetState(), created.GetSeatKeys()[0]
-	secrets := append([]string{binding, requestID, apiKey, first, created.GetHostKey(), created.GetGame().GetGameId()}, created.GetSeatKeys()...)
+	secrets := append([]string{binding, requestID, apiKey, forwarded, first, created.GetHostKey(), created.GetGame().GetGameId()}, created.GetSeatKeys()...)
 	move := func(state, notation, key string) (*avalanchev1.ApplyMoveResponse, error) {
 		return r.games.ApplyMove(ctx, &avalanchev1.ApplyMoveRequest{
 			State: state, Context: binding, SeatKey: key,
@@ -432,7 +433,7 @@ func TestNoSecretInAnySignal(t *testing.T) {
 			t.Error("a wrong call succeeds")
 		}
 	}
-	header := http.Header{"Content-Type": {"application/json"}, "Authorization": {"Bearer " + apiKey}}
+	header := http.Header{"Content-Type": {"application/json"}, "Authorization": {"Bearer " + apiKey}, "X-Forwarded-For": {forwarded}}
 	for _, request := range []struct{ method, path, body string }{
 		{http.MethodPost, "/v1/games:inspect", `{"state":"` + first + `","context":"` + binding + `","seatKey":"` + seatKey + `"}`},
 		{http.MethodPost, "/v1/games:inspect", `{"state":"` + first + `","` + seatKey + `":1}`},

@@ -5,18 +5,17 @@ import (
 	"context"
 	"io"
 	"net/http"
-	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
-	healthgrpc "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/tap"
 )
 
 // transfers are the requests that have not arrived in full and the answers that have
-// not left. When there are too many, or too many bytes of them, the oldest are cut
-// off: those whose clients are slowest.
+// not left. When there are too many, the oldest are cut off, whose clients are slowest;
+// when they hold too many bytes, those that hold most.
 type transfers struct {
 	maxCount int
 	maxBytes int64
@@ -92,17 +91,32 @@ func (ts *transfers) change(change func()) {
 	change()
 	var excess []*transfer
 	for ts.open.Len() > ts.maxCount || ts.bytes > ts.maxBytes {
-		oldest, ok := ts.open.Front().Value.(*transfer)
-		if !ok {
-			break
+		worst := ts.oldest()
+		if ts.open.Len() <= ts.maxCount {
+			worst = ts.largest()
 		}
-		ts.remove(oldest)
-		excess = append(excess, oldest)
+		ts.remove(worst)
+		excess = append(excess, worst)
 	}
 	ts.mu.Unlock()
 	for _, t := range excess {
 		t.cut()
 	}
+}
+
+func (ts *transfers) oldest() *transfer {
+	return ts.open.Front().Value.(*transfer)
+}
+
+// largest is the oldest of those that hold most.
+func (ts *transfers) largest() *transfer {
+	largest := ts.oldest()
+	for place := ts.open.Front(); place != nil; place = place.Next() {
+		if t := place.Value.(*transfer); t.bytes > largest.bytes {
+			largest = t
+		}
+	}
+	return largest
 }
 
 func (ts *transfers) remove(t *transfer) {
@@ -156,30 +170,57 @@ func (w sendingWriter) Write(data []byte) (int, error) {
 // Unwrap is for http.ResponseController.
 func (w sendingWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-type transferKey struct{}
+// arrival is the transfer of the request of a call over gRPC.
+type arrival struct {
+	*transfer
+	complete atomic.Bool
+}
+
+type arrivalKey struct{}
 
 // tap notes each call over gRPC before its request is there. The library itself would
 // wait for the request for as long as the connection lives. Streams that may go on
-// for ever are left alone.
-func (ts *transfers) tap(timeout time.Duration) tap.ServerInHandle {
+// for ever are left alone. A call whose request never arrives passes no interceptor, so
+// lost is told of it.
+func (ts *transfers) tap(timeout time.Duration, lost func(ctx context.Context, method string, began time.Time, err error)) tap.ServerInHandle {
 	return func(ctx context.Context, info *tap.Info) (context.Context, error) {
-		if info.FullMethodName == healthgrpc.Health_Watch_FullMethodName || strings.HasPrefix(info.FullMethodName, "/grpc.reflection.") {
+		if isEndless(info.FullMethodName) {
 			return ctx, nil
 		}
+		began := time.Now()
 		ctx, cancel := context.WithTimeout(ctx, timeout)
-		arriving := ts.begin(cancel)
+		arriving := &arrival{transfer: ts.begin(cancel)}
 		context.AfterFunc(ctx, func() {
-			arriving.end()
+			wasCut := arriving.end()
 			cancel()
+			if arriving.complete.Load() {
+				return
+			}
+			err := ctx.Err()
+			if wasCut {
+				err = overloaded()
+			}
+			lost(ctx, info.FullMethodName, began, err)
 		})
-		return context.WithValue(ctx, transferKey{}, arriving), nil
+		return context.WithValue(ctx, arrivalKey{}, arriving), nil
 	}
 }
 
 // noteArrival ends the transfer of a call's request.
 func (interceptors) noteArrival(ctx context.Context, request any, _ *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
-	if arriving, ok := ctx.Value(transferKey{}).(*transfer); ok {
+	arrived(ctx)
+	return handler(ctx, request)
+}
+
+// noteStreamArrival is noteArrival for unknown methods, which count as streams.
+func (interceptors) noteStreamArrival(server any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
+	arrived(stream.Context())
+	return handler(server, stream)
+}
+
+func arrived(ctx context.Context) {
+	if arriving, ok := ctx.Value(arrivalKey{}).(*arrival); ok {
+		arriving.complete.Store(true)
 		arriving.end()
 	}
-	return handler(ctx, request)
 }

@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sync/semaphore"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/peer"
 	"google.golang.org/protobuf/proto"
 )
 
@@ -24,8 +25,7 @@ type admission struct {
 	access    *access
 	work      *workload
 	transfers *transfers
-	// streams are the places for streams that may go on for ever.
-	streams *semaphore.Weighted
+	streams   *endlessStreams
 }
 
 func newAdmission(config Config) admission {
@@ -33,7 +33,7 @@ func newAdmission(config Config) admission {
 		access:    newAccess(config),
 		work:      newWorkload(config.MaxInFlight),
 		transfers: newTransfers(config),
-		streams:   semaphore.NewWeighted(int64(config.MaxConnections)),
+		streams:   &endlessStreams{maxTotal: config.MaxConnections, open: map[string]int{}},
 	}
 }
 
@@ -66,7 +66,7 @@ func (w *workload) begin(requestBytes int) (end func(), err error) {
 // body was decoded, and health checks must be answered under any load.
 func (i interceptors) limitWork(ctx context.Context, request any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
 	message, ok := request.(proto.Message)
-	if x := exchangeFrom(ctx); x != nil && x.admitted || !ok || !strings.HasPrefix(info.FullMethod, gameServicePrefix) {
+	if isAdmitted(ctx) || !ok || !strings.HasPrefix(info.FullMethod, gameServicePrefix) {
 		return handler(ctx, request)
 	}
 	end, err := i.work.begin(proto.Size(message))
@@ -77,12 +77,49 @@ func (i interceptors) limitWork(ctx context.Context, request any, info *grpc.Una
 	return handler(ctx, request)
 }
 
-// limitStreams bounds the streams that may go on for ever: health watching and
-// reflection.
-func (i interceptors) limitStreams(server any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
-	if !i.streams.TryAcquire(1) {
-		return overloaded()
+// maxEndlessStreams is how many streams that may go on for ever a connection may have. A
+// client watches health once, and a person looks around with another.
+const maxEndlessStreams = 4
+
+// endlessStreams bounds the streams that may go on for ever: health watching and
+// reflection. A client that has too many must not take the places of others, for clients
+// that cannot watch a server's health leave it.
+type endlessStreams struct {
+	maxTotal int
+
+	mu    sync.Mutex
+	total int
+	open  map[string]int // By the address and port of the client.
+}
+
+func (s *endlessStreams) begin(client string) (end func(), err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.total >= s.maxTotal || s.open[client] >= maxEndlessStreams {
+		return nil, overloaded()
 	}
-	defer i.streams.Release(1)
+	s.total++
+	s.open[client]++
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.total--
+		if s.open[client]--; s.open[client] == 0 {
+			delete(s.open, client)
+		}
+	}, nil
+}
+
+// limitStreams makes streams take the places that there are.
+func (i interceptors) limitStreams(server any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
+	client := ""
+	if p, ok := peer.FromContext(stream.Context()); ok {
+		client = p.Addr.String()
+	}
+	end, err := i.streams.begin(client)
+	if err != nil {
+		return err
+	}
+	defer end()
 	return handler(server, stream)
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"golang.org/x/net/http2"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	healthgrpc "google.golang.org/grpc/health/grpc_health_v1"
 
@@ -153,24 +154,30 @@ func TestLongRequestsCountOverBothTransports(t *testing.T) {
 	first.Wait()
 }
 
-// TestEndlessStreamsAreLimited: each of them is held for as long as its client likes.
+// TestEndlessStreamsAreLimited: each of them is held for as long as its client likes, and
+// a client that has too many leaves places for others.
 func TestEndlessStreamsAreLimited(t *testing.T) {
-	r := start(t, fakeGames{}, func(c *Config) { c.MaxConnections = 3 })
-	watch := func() error {
-		stream, err := healthgrpc.NewHealthClient(r.conn).Watch(t.Context(), &healthgrpc.HealthCheckRequest{})
+	r := start(t, fakeGames{}, func(c *Config) { c.MaxConnections = maxEndlessStreams + 1 })
+	watch := func(conn *grpc.ClientConn) error {
+		stream, err := healthgrpc.NewHealthClient(conn).Watch(t.Context(), &healthgrpc.HealthCheckRequest{})
 		if err != nil {
 			return err
 		}
 		_, err = stream.Recv()
 		return err
 	}
-	for range 3 {
-		if err := watch(); err != nil {
+	for range maxEndlessStreams {
+		if err := watch(r.conn); err != nil {
 			t.Fatal(err)
 		}
 	}
-	wantError(t, watch(), codes.ResourceExhausted, "OVERLOADED")
+	wantError(t, watch(r.conn), codes.ResourceExhausted, "OVERLOADED")
 	wantError(t, r.reflect(t), codes.ResourceExhausted, "OVERLOADED")
+	other := r.dial(t)
+	if err := watch(other); err != nil {
+		t.Errorf("another client: %v", err)
+	}
+	wantError(t, watch(other), codes.ResourceExhausted, "OVERLOADED")
 	expect(t, r.bothTransports(t), codes.OK, "")
 }
 
@@ -208,14 +215,20 @@ func TestTransfers(t *testing.T) {
 		c.grow(40)
 		expectCut()
 		c.grow(1)
-		// The oldest go first, whether they hold much or little: they are slowest.
-		expectCut("a", "b")
+		// Nothing is won by cutting off a, which holds nothing.
+		expectCut("b")
 		b.grow(1000) // What was cut off no longer counts.
 		c.grow(59)
 		expectCut()
-		a.end()
-		b.end()
-		c.end()
+		d := begin(all, "d")
+		d.grow(101)
+		// Of those that hold as much, the oldest.
+		e := begin(all, "e")
+		e.grow(0)
+		expectCut("d")
+		for _, transfer := range []*transfer{a, b, c, d, e} {
+			transfer.end()
+		}
 		if all.bytes != 0 {
 			t.Errorf("%d bytes are left over", all.bytes)
 		}

@@ -39,6 +39,10 @@ func (s *Service) ReplayGame(ctx context.Context, request *avalanchev1.ReplayGam
 	response := &avalanchev1.ReplayGameResponse{NextPageToken: next, Game: gameMessage(last)}
 	game := first
 	for i, requested := range request.GetMoves() {
+		// A long record takes a while, for which nobody may be waiting any more.
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		move, err := parseMove(game.Ruleset, requested)
 		if err != nil {
 			return nil, replayMismatch()

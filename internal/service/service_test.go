@@ -1,6 +1,8 @@
 package service
 
 import (
+	"context"
+	"errors"
 	"testing"
 
 	avalanchev1 "github.com/avalanched/avalanched/api/proto/avalanche/v1"
@@ -60,6 +62,28 @@ func TestWholeGames(t *testing.T) {
 				t.Errorf("the replay has %d steps of %d", got, len(record))
 			}
 		})
+	}
+}
+
+// TestNobodyWaitsForAReplay gives a replay up before it begins.
+func TestNobodyWaitsForAReplay(t *testing.T) {
+	service := newService(t)
+	created, err := service.CreateGame(t.Context(), &avalanchev1.CreateGameRequest{Ruleset: "mancala-kalah"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	move := created.GetGame().GetLegalMoves()[0].GetMove()
+	applied, err := service.ApplyMove(t.Context(), &avalanchev1.ApplyMoveRequest{State: created.GetState(), Move: move})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, giveUp := context.WithCancel(t.Context())
+	giveUp()
+	_, err = service.ReplayGame(ctx, &avalanchev1.ReplayGameRequest{
+		FirstState: created.GetState(), LastState: applied.GetState(), Moves: []*avalanchev1.Move{move},
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("the replay answers %v", err)
 	}
 }
 

@@ -82,7 +82,7 @@ type query struct{ expr, legend string }
 const selector = `job="$job",instance=~"$instance"`
 
 // serverErrors are the codes by which the server, and not the client, is at fault.
-const serverErrors = `rpc_response_status_code=~"UNKNOWN|DEADLINE_EXCEEDED|INTERNAL|UNAVAILABLE|DATA_LOSS"`
+const serverErrors = `rpc_response_status_code=~"UNKNOWN|INTERNAL|UNAVAILABLE|DATA_LOSS"`
 
 var rows = []row{
 	{"Service", []panel{
@@ -101,7 +101,7 @@ var rows = []row{
 		{graph, "Calls by method", "Over both transports.", "reqps", []query{
 			{`sum by (rpc_method) (rate(rpc_server_call_duration_seconds_count{$S}[$__rate_interval]))`, "{{rpc_method}}"},
 		}},
-		{graph, "Calls by code", "Over both transports. UNKNOWN, DEADLINE_EXCEEDED, INTERNAL, UNAVAILABLE and DATA_LOSS are the server's fault, the others the client's.", "reqps", []query{
+		{graph, "Calls by code", "Over both transports. UNKNOWN, INTERNAL, UNAVAILABLE and DATA_LOSS are the server's fault, the others the client's.", "reqps", []query{
 			{`sum by (rpc_response_status_code) (rate(rpc_server_call_duration_seconds_count{$S}[$__rate_interval]))`, "{{rpc_response_status_code}}"},
 		}},
 		{graph, "Duration of calls", "From the arrival of the request to its answer, over both transports.", "s", []query{
