@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -326,6 +327,26 @@ func TestStrictCodecKeepsGoodMessages(t *testing.T) {
 	if err := codec.Unmarshal(mem.BufferSlice{mem.SliceBuffer("\xff")}, "no message"); err == nil {
 		t.Error("a string is taken for a message")
 	}
+}
+
+// TestTooManyMessagesAreNotMade: each would take some hundred bytes, and has two.
+func TestTooManyMessagesAreNotMade(t *testing.T) {
+	codec := newStrictCodec(1 << 20)
+	replay := &avalanchev1.ReplayGameRequest{}
+	for _, test := range []struct {
+		moves   int
+		refused bool
+	}{{maxMessages, false}, {maxMessages + 1, true}} {
+		data := bytes.Repeat([]byte{2<<3 | byte(protowire.BytesType), 0}, test.moves)
+		if err := codec.Unmarshal(mem.BufferSlice{mem.SliceBuffer(data)}, replay); err != nil {
+			t.Fatal(err)
+		}
+		err := refuseUnknown(replay, 1<<20)
+		if refused := err != nil; refused != test.refused || refused == (len(replay.GetMoves()) > 0) {
+			t.Errorf("%d moves: %d are made, and the error is %v", test.moves, len(replay.GetMoves()), err)
+		}
+	}
+	wantError(t, refuseUnknown(replay, 1<<20), codes.InvalidArgument, "BODY_MALFORMED")
 }
 
 func TestRulesInJSONNames(t *testing.T) {

@@ -16,6 +16,13 @@ import (
 // maxJSONDepth bounds how deep messages in a body may be nested. Requests need 3.
 const maxJSONDepth = 16
 
+// maxMessages bounds the messages in a request, before they are made: each takes some
+// hundred bytes, and may be sent in two. The longest replay has 20,001.
+const (
+	maxMessages     = 1 << 15
+	tooManyMessages = "has more than 32768 objects, and no request needs as many"
+)
+
 // jsonCodec is how the gateway reads and writes JSON.
 type jsonCodec struct{}
 
@@ -108,6 +115,9 @@ func decodeJSON(data []byte, message proto.Message) *jsonError {
 	if len(bytes.TrimSpace(data)) == 0 {
 		proto.Reset(message)
 		return nil
+	}
+	if bytes.Count(data, []byte("{")) > maxMessages {
+		return &jsonError{problem: tooManyMessages}
 	}
 	err := protojson.UnmarshalOptions{RecursionLimit: maxJSONDepth}.Unmarshal(data, message)
 	if err == nil {

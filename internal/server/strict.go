@@ -29,6 +29,7 @@ type strictCodec struct {
 var (
 	markUndecodable = protoreflect.RawFields{0x00}
 	markTooLarge    = protoreflect.RawFields{0x01}
+	markTooMany     = protoreflect.RawFields{0x02}
 )
 
 // maxReceiveBytes is the length up to which the transport takes in a message. It is
@@ -45,10 +46,30 @@ func (c strictCodec) Unmarshal(data mem.BufferSlice, v any) error {
 	if data.Len() > c.maxBytes {
 		return mark(v, markTooLarge)
 	}
+	// A message has at least two bytes.
+	if data.Len() > 2*maxMessages && hasTooManyFields(data.Materialize()) {
+		return mark(v, markTooMany)
+	}
 	if err := c.CodecV2.Unmarshal(data, v); err != nil {
 		return mark(v, markUndecodable)
 	}
 	return nil
+}
+
+// hasTooManyFields tells whether a message has more fields than a request has messages
+// at most. All lists of messages are fields of the request itself.
+func hasTooManyFields(data []byte) bool {
+	for fields := 0; len(data) > 0; fields++ {
+		if fields == maxMessages {
+			return true
+		}
+		_, _, n := protowire.ConsumeField(data)
+		if n < 0 {
+			return false // It does not decode.
+		}
+		data = data[n:]
+	}
+	return false
 }
 
 func mark(v any, mark protoreflect.RawFields) error {
@@ -68,6 +89,8 @@ func refuseUnknown(message proto.Message, maxBytes int) error {
 	switch unknown := m.GetUnknown(); {
 	case bytes.Equal(unknown, markTooLarge):
 		return tooLarge(strconv.Itoa(maxBytes))
+	case bytes.Equal(unknown, markTooMany):
+		return malformed("the message " + tooManyMessages)
 	case bytes.Equal(unknown, markUndecodable):
 		return malformed(fmt.Sprintf("the message is no %s in protobuf's binary format; mind that strings must be UTF-8", m.Descriptor().FullName()))
 	}
