@@ -57,9 +57,11 @@ type Config[T any] struct {
 type Value[T any] struct {
 	config  Config[T]
 	current atomic.Pointer[T]
-	// digest is that of the files in force.
-	digest [sha256.Size]byte
-	notify *fsnotify.Watcher
+	// digest is that of the files in force, and refused that of the files last refused.
+	digest, refused [sha256.Size]byte
+	// trouble is why the files were not put in force the last time, if they were not.
+	trouble string
+	notify  *fsnotify.Watcher
 
 	stop     chan struct{}
 	stopOnce sync.Once
@@ -122,16 +124,27 @@ func (v *Value[T]) run() {
 			v.config.Logger.Warn("watching files has trouble; they are also read every minute", "what", v.config.What, "paths", v.config.Paths, "error", err)
 		case <-settled:
 			settled = nil
-			v.reload()
+			v.reload(false)
 		case <-ticker.C:
-			v.reload()
+			v.reload(true)
 		}
 	}
 }
 
-func (v *Value[T]) reload() {
+// reload reads the files, and reports how that ended. The same trouble is reported only
+// if again is true: other files in the directory may change all the time, as does the
+// log if it is among them.
+func (v *Value[T]) reload(again bool) {
 	v.follow()
-	if changed, err := v.load(); changed || err != nil {
+	refused := v.refused
+	changed, err := v.load()
+	trouble := ""
+	if err != nil {
+		trouble = err.Error()
+	}
+	known := trouble == v.trouble && refused == v.refused
+	v.trouble = trouble
+	if changed || err != nil && (again || !known) {
 		v.config.OnReload(v.Current(), err)
 	}
 }
@@ -154,6 +167,7 @@ func (v *Value[T]) load() (changed bool, err error) {
 	}
 	value, err := v.config.Parse(contents, v.Current())
 	if err != nil {
+		v.refused = digest
 		return false, fmt.Errorf("%s %s: %w", v.config.What, strings.Join(v.config.Paths, ", "), err)
 	}
 	v.current.Store(value)

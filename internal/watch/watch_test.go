@@ -121,6 +121,30 @@ func TestBytesThatMoveBetweenFilesAreAChange(t *testing.T) {
 	}
 }
 
+// TestTheSameTroubleIsToldOnce writes to another file beside a refused one, as a log may
+// be, and then changes the refused one into another that is refused for the same reason.
+func TestTheSameTroubleIsToldOnce(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "file")
+	replace(t, path, "a")
+	_, reloads := followFiles(t, never, path)
+	replace(t, path, "broken")
+	if got := <-reloads; got.err == nil {
+		t.Fatal("a broken file is in force")
+	}
+	for range 5 {
+		replace(t, filepath.Join(filepath.Dir(path), "beside"), "x")
+		time.Sleep(20 * time.Millisecond) // Longer than changes take to settle.
+	}
+	replace(t, path, "broken, too")
+	if got := <-reloads; got.err == nil {
+		t.Fatal("another broken file is in force")
+	}
+	replace(t, path, "b")
+	if got := <-reloads; got.err != nil {
+		t.Errorf("after both, the report is %v", got.err)
+	}
+}
+
 func TestRefusedFilesChangeNothing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
 	replace(t, path, "a")
