@@ -52,7 +52,7 @@ func TestNewAPIKeys(t *testing.T) {
 	}{
 		{nil, "<name>"},
 		{[]string{"a b"}, "name: "},
-		{[]string{"bot", "--burst=3"}, "burst: needs requestsPerSecond"},
+		{[]string{"bot", "--burst=3"}, "--burst: needs --requests-per-second"},
 		{[]string{"bot", "--requests-per-second=-1"}, "requestsPerSecond: "},
 	} {
 		var stdout, stderr bytes.Buffer
@@ -79,7 +79,7 @@ func TestAccessIsRefusedAtTheStart(t *testing.T) {
 		"key alone":              {[]string{"AVALANCHED_TLS_KEY=" + empty}, nil, exitUsage, "needs --tls-cert"},
 		"client CA alone":        {nil, []string{"--tls-client-ca=" + empty}, exitUsage, "--tls-client-ca=" + empty},
 		"empty certificate":      {nil, []string{"--tls-cert=" + empty, "--tls-key=" + empty}, exitFault, "--tls-cert: "},
-		"proxy without a net":    {nil, []string{"--trusted-proxies=10.0.0.1"}, exitUsage, "--trusted-proxies"},
+		"proxy that is none":     {nil, []string{"--trusted-proxies=proxy"}, exitUsage, "--trusted-proxies: \"proxy\" is neither an address nor a network"},
 		"second proxy":           {[]string{"AVALANCHED_TRUSTED_PROXIES=10.0.0.0/8,all"}, nil, exitUsage, "AVALANCHED_TRUSTED_PROXIES"},
 		"origin with a path":     {nil, []string{"--cors-origins=https://a.test,https://b.test/x"}, exitUsage, "--cors-origins=https://b.test/x"},
 		"rate":                   {nil, []string{"--anonymous-rate=lots"}, exitUsage, "--anonymous-rate"},

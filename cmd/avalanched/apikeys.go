@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/alecthomas/kong"
@@ -23,6 +24,14 @@ type apiKeysNewCmd struct {
 // Help explains the output.
 func (apiKeysNewCmd) Help() string {
 	return `The line goes to the standard output, to be added to the file: "avalanched apikeys new bot >> api-keys.yaml". The key goes to the standard error and is shown only once: the file has its hash, from which nobody gets it back.`
+}
+
+// Validate names flags that do not go together. Kong calls it.
+func (c apiKeysNewCmd) Validate() error {
+	if c.Burst != 0 && c.RequestsPerSecond == 0 {
+		return errors.New("--burst: needs --requests-per-second")
+	}
+	return nil
 }
 
 // Run prints the line and the key.

@@ -48,11 +48,11 @@ type serveCmd struct {
 	AllowAnonymous bool     `group:"Security:" env:"AVALANCHED_ALLOW_ANONYMOUS" help:"With --api-keys, let callers without a key in as well."`
 	CORSOrigins    []string `group:"Security:" name:"cors-origins" env:"AVALANCHED_CORS_ORIGINS" placeholder:"ORIGIN" help:"Web sites whose pages may call over HTTP, for example https://play.example.com, with commas between them; * for all. Without it, none."`
 
-	AnonymousRate  float64        `group:"Limits:" env:"AVALANCHED_ANONYMOUS_RATE" default:"0" placeholder:"NUMBER" help:"How many requests per second an address may make without an API key; 0 for no limit (${default})."`
-	AnonymousBurst int            `group:"Limits:" env:"AVALANCHED_ANONYMOUS_BURST" default:"0" placeholder:"NUMBER" help:"How many it may make at once after a pause; 0 for as many as in a second (${default})."`
-	TrustedProxies []netip.Prefix `group:"Limits:" env:"AVALANCHED_TRUSTED_PROXIES" placeholder:"CIDR" help:"Networks of proxies whose X-Forwarded-For tells the client's address, for example 10.0.0.0/8, with commas between them."`
-	MaxInFlight    int            `group:"Limits:" env:"AVALANCHED_MAX_IN_FLIGHT" default:"512" placeholder:"REQUESTS" help:"How many requests may be worked on at a time, long ones counted several times; more are refused at once (${default})."`
-	MaxConnections int            `group:"Limits:" env:"AVALANCHED_MAX_CONNECTIONS" default:"4096" placeholder:"NUMBER" help:"How many connections the gRPC port may have, and the HTTP port; more are closed at once (${default})."`
+	AnonymousRate  float64   `group:"Limits:" env:"AVALANCHED_ANONYMOUS_RATE" default:"0" placeholder:"NUMBER" help:"How many requests per second an address may make without an API key; 0 for no limit (${default})."`
+	AnonymousBurst int       `group:"Limits:" env:"AVALANCHED_ANONYMOUS_BURST" default:"0" placeholder:"NUMBER" help:"How many it may make at once after a pause; 0 for as many as in a second (${default})."`
+	TrustedProxies []network `group:"Limits:" env:"AVALANCHED_TRUSTED_PROXIES" placeholder:"CIDR" help:"Addresses or networks of proxies whose X-Forwarded-For tells the client's address, for example 10.0.0.0/8, with commas between them."`
+	MaxInFlight    int       `group:"Limits:" env:"AVALANCHED_MAX_IN_FLIGHT" default:"512" placeholder:"REQUESTS" help:"How many requests may be worked on at a time, long ones counted several times; more are refused at once (${default})."`
+	MaxConnections int       `group:"Limits:" env:"AVALANCHED_MAX_CONNECTIONS" default:"4096" placeholder:"NUMBER" help:"How many connections the gRPC port may have, and the HTTP port; more are closed at once (${default})."`
 
 	MaxRequestBytes      int           `group:"Limits:" env:"AVALANCHED_MAX_REQUEST_BYTES" default:"2097152" placeholder:"BYTES" help:"The longest JSON body or protobuf message (${default})."`
 	MaxConcurrentStreams uint32        `group:"Limits:" env:"AVALANCHED_MAX_CONCURRENT_STREAMS" default:"100" placeholder:"CALLS" help:"Calls in flight on one HTTP/2 connection (${default})."`
@@ -61,9 +61,9 @@ type serveCmd struct {
 	DrainDelay   time.Duration `group:"Stopping:" env:"AVALANCHED_DRAIN_DELAY" default:"5s" placeholder:"TIME" help:"After SIGTERM or SIGINT, how long to go on serving while /readyz and gRPC health say that this replica is not ready (${default}). A second signal ends the program at once."`
 	DrainTimeout time.Duration `group:"Stopping:" env:"AVALANCHED_DRAIN_TIMEOUT" default:"20s" placeholder:"TIME" help:"How long requests in flight may then take to end (${default})."`
 
-	LogLevel  slog.Level `group:"Logs:" env:"AVALANCHED_LOG_LEVEL" default:"info" placeholder:"LEVEL" help:"What to log: debug (every request), info (refused ones), warn or error (${default})."`
-	LogRate   int        `group:"Logs:" env:"AVALANCHED_LOG_RATE" default:"100" placeholder:"LINES" help:"The most lines of one kind, such as refused requests, to log per second; another line says how many were left out. 0 for no limit (${default})."`
-	LogFormat string     `group:"Logs:" env:"AVALANCHED_LOG_FORMAT" default:"json" enum:"json,text" placeholder:"FORMAT" help:"How log lines on the standard error look: json or text (${default})."`
+	LogLevel  string `group:"Logs:" env:"AVALANCHED_LOG_LEVEL" default:"info" enum:"debug,info,warn,error" placeholder:"LEVEL" help:"What to log: debug (every request), info (refused ones), warn or error (${default})."`
+	LogRate   int    `group:"Logs:" env:"AVALANCHED_LOG_RATE" default:"100" placeholder:"LINES" help:"The most lines of one kind, such as refused requests, to log per second; another line says how many were left out. 0 for no limit (${default})."`
+	LogFormat string `group:"Logs:" env:"AVALANCHED_LOG_FORMAT" default:"json" enum:"json,text" placeholder:"FORMAT" help:"How log lines on the standard error look: json or text (${default})."`
 }
 
 // Help tells what is not configured by flags.
@@ -94,13 +94,37 @@ func (c serveCmd) Validate() error {
 	if err := ledger.CheckLocation(c.Ledger); err != nil {
 		wrong = append(wrong, fmt.Errorf("--ledger: %w", err))
 	}
+	if c.LedgerStrict && c.Ledger == "none" {
+		wrong = append(wrong, errors.New("--ledger-strict: needs --ledger"))
+	}
 	if c.LedgerTTL < time.Second {
 		wrong = append(wrong, fmt.Errorf("--ledger-ttl=%v: must be at least 1s", c.LedgerTTL))
 	}
 	return errors.Join(append(wrong, c.config().Check())...)
 }
 
+// network is an address, or all of a network.
+type network netip.Prefix
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (n *network) UnmarshalText(text []byte) error {
+	if addr, err := netip.ParseAddr(string(text)); err == nil {
+		*n = network(netip.PrefixFrom(addr, addr.BitLen()))
+		return nil
+	}
+	prefix, err := netip.ParsePrefix(string(text))
+	if err != nil {
+		return fmt.Errorf("%q is neither an address nor a network such as 10.0.0.0/8", text)
+	}
+	*n = network(prefix)
+	return nil
+}
+
 func (c serveCmd) config() server.Config {
+	var proxies []netip.Prefix
+	for _, n := range c.TrustedProxies {
+		proxies = append(proxies, netip.Prefix(n))
+	}
 	return server.Config{
 		GRPCAddr:             c.GRPCAddr,
 		HTTPAddr:             c.HTTPAddr,
@@ -110,7 +134,7 @@ func (c serveCmd) config() server.Config {
 		CORSOrigins:          c.CORSOrigins,
 		AnonymousRate:        c.AnonymousRate,
 		AnonymousBurst:       c.AnonymousBurst,
-		TrustedProxies:       c.TrustedProxies,
+		TrustedProxies:       proxies,
 		MaxInFlight:          c.MaxInFlight,
 		MaxConnections:       c.MaxConnections,
 		MaxRequestBytes:      c.MaxRequestBytes,
@@ -213,7 +237,8 @@ func (c serveCmd) serve(ctx context.Context, stdout, stderr io.Writer) (err erro
 
 // logger makes the log, which is also sent if telemetry is there and asked to.
 func (c serveCmd) logger(stderr io.Writer, telemetry *server.Telemetry) *slog.Logger {
-	return server.LimitLog(server.NewLogger(stderr, c.LogLevel, server.LogFormat(c.LogFormat), telemetry), c.LogRate)
+	level := map[string]slog.Level{"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError}[c.LogLevel]
+	return server.LimitLog(server.NewLogger(stderr, level, server.LogFormat(c.LogFormat), telemetry), c.LogRate)
 }
 
 // respectMemoryLimit lets the garbage collector work harder before the container's

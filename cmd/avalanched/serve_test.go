@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -321,6 +322,23 @@ func TestVersionTellsWhatIsKnown(t *testing.T) {
 	} {
 		if got := describeBuild(test.release, test.info); got != test.want {
 			t.Errorf("version %q, want %q", got, test.want)
+		}
+	}
+}
+
+func TestNetworksOfProxies(t *testing.T) {
+	for text, want := range map[string]string{
+		"10.0.0.1":    "10.0.0.1/32",
+		"10.0.0.0/8":  "10.0.0.0/8",
+		"2001:db8::1": "2001:db8::1/128",
+		"fd00::/8":    "fd00::/8",
+		"10.0.0.0/33": "",
+		"":            "",
+	} {
+		var n network
+		err := n.UnmarshalText([]byte(text))
+		if got := netip.Prefix(n); want != "" && (err != nil || got.String() != want) || want == "" && err == nil {
+			t.Errorf("%q is %v, %v; want %q", text, got, err, want)
 		}
 	}
 }

@@ -47,3 +47,11 @@ func Refuse(reason Reason, format string, args ...any) *Refusal {
 func RefuseField(reason Reason, field, format string, args ...any) *Refusal {
 	return &Refusal{Reason: reason, Field: field, Message: fmt.Sprintf(format, args...)}
 }
+
+// RefusePlayers refuses to start a game for so many players, 0 if nobody said how many.
+func RefusePlayers(players int, ruleset string, least, most int) *Refusal {
+	if players == 0 {
+		return RefuseField(PlayersOutOfRange, "players", "%s is for %d to %d players: say how many", ruleset, least, most)
+	}
+	return RefuseField(PlayersOutOfRange, "players", "%s is for %d to %d players, not %d", ruleset, least, most, players)
+}

@@ -114,8 +114,8 @@ func checkRequestID(request *avalanchev1.CreateGameRequest) error {
 	}
 	return &Problem{
 		Code: codes.InvalidArgument, Reason: avalanchev1.ErrorReason_REQUEST_INVALID,
-		Message: "with sealed seats the request id must be a random UUID (version 4), such as 3f1c0f8e-5c0e-4d6c-9a53-0f2d3f0c6a11, " +
-			"kept as secret as the seat keys: whoever knows it can create the game again",
+		Message: "with sealed seats the request id must be a random UUID (version 4), made anew for each game and kept as secret as the seat keys, " +
+			"for whoever knows it can create the game again; or leave it out",
 		Violations: []Violation{{Field: "requestId", Description: "must be a UUID of version 4"}},
 	}
 }

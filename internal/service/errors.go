@@ -59,7 +59,7 @@ func problemOf(err error) error {
 			Message: "the ledger does not know this game up to this state, and takes nobody's word for it",
 		}
 	case errors.Is(err, ledger.ErrUnavailable):
-		return &Problem{Code: codes.Unavailable, Reason: avalanchev1.ErrorReason_LEDGER_UNAVAILABLE, Message: "the ledger cannot be reached and the move was not made: try again"}
+		return &Problem{Code: codes.Unavailable, Reason: avalanchev1.ErrorReason_LEDGER_UNAVAILABLE, Message: "the ledger cannot be reached: send the same request again; until then nobody knows whether a move was recorded"}
 	}
 	return err
 }

@@ -81,8 +81,8 @@ type query struct{ expr, legend string }
 
 const selector = `job="$job",instance=~"$instance"`
 
-// serverErrors are the codes by which the server, and not the client, is at fault.
-const serverErrors = `rpc_response_status_code=~"UNKNOWN|INTERNAL|UNAVAILABLE|DATA_LOSS"`
+// serverErrors are the reasons for which the server, and not the client, is at fault.
+const serverErrors = `reason=~"INTERNAL_FAULT|LEDGER_UNAVAILABLE|STATE_TOO_NEW"`
 
 var rows = []row{
 	{"Service", []panel{
@@ -93,7 +93,7 @@ var rows = []row{
 			{`sum(rate(rpc_server_call_duration_seconds_count{$S}[$__rate_interval]))`, "calls"},
 		}},
 		{number, "Failed calls", "Share of the calls that failed by the server's fault.", "percentunit", []query{
-			{`(sum(rate(rpc_server_call_duration_seconds_count{$S,` + serverErrors + `}[$__rate_interval])) or vector(0)) / sum(rate(rpc_server_call_duration_seconds_count{$S}[$__rate_interval]))`, "failed"},
+			{`(sum(rate(avalanched_requests_refused_total{$S,` + serverErrors + `}[$__rate_interval])) or vector(0)) / sum(rate(rpc_server_call_duration_seconds_count{$S}[$__rate_interval]))`, "failed"},
 		}},
 		{number, "Slowest 1 %", "Time within which 99 % of the calls end.", "s", []query{
 			{`histogram_quantile(0.99, sum by (le) (rate(rpc_server_call_duration_seconds_bucket{$S}[$__rate_interval])))`, "p99"},
@@ -101,7 +101,7 @@ var rows = []row{
 		{graph, "Calls by method", "Over both transports.", "reqps", []query{
 			{`sum by (rpc_method) (rate(rpc_server_call_duration_seconds_count{$S}[$__rate_interval]))`, "{{rpc_method}}"},
 		}},
-		{graph, "Calls by code", "Over both transports. UNKNOWN, INTERNAL, UNAVAILABLE and DATA_LOSS are the server's fault, the others the client's.", "reqps", []query{
+		{graph, "Calls by code", "Over both transports. UNAVAILABLE is the server's fault, and so is INTERNAL, unless a client has sent a gRPC message that cannot be read.", "reqps", []query{
 			{`sum by (rpc_response_status_code) (rate(rpc_server_call_duration_seconds_count{$S}[$__rate_interval]))`, "{{rpc_response_status_code}}"},
 		}},
 		{graph, "Duration of calls", "From the arrival of the request to its answer, over both transports.", "s", []query{

@@ -194,7 +194,7 @@ func TestRefusedSetups(t *testing.T) {
 		field   string
 		want    string // a part of the message
 	}{
-		{"marble-basic", engine.Setup{}, engine.PlayersOutOfRange, "players", "2 to 6 players, not 0"},
+		{"marble-basic", engine.Setup{}, engine.PlayersOutOfRange, "players", "2 to 6 players: say how many"},
 		{"marble-basic", engine.Setup{Players: 1}, engine.PlayersOutOfRange, "players", "not 1"},
 		{"marble-basic", engine.Setup{Players: 7}, engine.PlayersOutOfRange, "players", "not 7"},
 		{"marble-basic", engine.Setup{Players: -2}, engine.PlayersOutOfRange, "players", "not -2"},

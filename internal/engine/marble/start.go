@@ -82,8 +82,7 @@ func checkRows(rows int, board Board) error {
 // startNew sets up the board and deals.
 func (v *Variant) startNew(setup engine.Setup, rules houseRule, chance engine.Chance) (Position, error) {
 	if setup.Players < minPlayers || setup.Players > v.info.MaxPlayers {
-		return Position{}, engine.RefuseField(engine.PlayersOutOfRange, "players",
-			"%s is for %d to %d players, not %d", v.info.ID, minPlayers, v.info.MaxPlayers, setup.Players)
+		return Position{}, engine.RefusePlayers(setup.Players, v.info.ID, minPlayers, v.info.MaxPlayers)
 	}
 	board, err := startBoard(setup, chance)
 	if err != nil {

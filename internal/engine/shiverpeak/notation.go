@@ -82,12 +82,12 @@ func parsePosition(text string) (Position, *engine.Refusal) {
 	p := &r.position
 	r.readSeats(words[1])
 	p.turn = int8(r.oneOf("turn", words[3], seatNumbers[:p.players]))
-	r.readCards("table", words[5], 1, func(int) place { return onTable })
+	r.readCards("the table", words[5], 1, func(int) place { return onTable })
 	p.direction = Direction(r.oneOf("avalanche", words[7], directionWords))
 	if words[9] != nothing {
 		p.effect = r.readCard(words[9])
 	}
-	r.readCards("discard", words[11], Cards, func(int) place { return inDiscard })
+	r.readCards("the discard pile", words[11], Cards, func(int) place { return inDiscard })
 	p.lastRoll = uint8(r.oneOf("roll", words[13], rolls))
 	if r.refusal != nil {
 		return Position{}, r.refusal
@@ -139,8 +139,8 @@ func (r *reader) readSeats(text string) {
 			return
 		}
 		r.readState(i, parts[0])
-		r.readCards("the open Encounters of a seat", parts[1], MaxActive, func(slot int) place { return before(i, slot) })
-		r.readCards("the finished Encounters of a seat", parts[2], Encounters, func(int) place { return finishedBy(i) })
+		r.readCards(fmt.Sprintf("the open Encounters of seat %d", i+1), parts[1], MaxActive, func(slot int) place { return before(i, slot) })
+		r.readCards(fmt.Sprintf("the finished Encounters of seat %d", i+1), parts[2], Encounters, func(int) place { return finishedBy(i) })
 	}
 }
 
@@ -150,8 +150,9 @@ func (r *reader) readState(seat int, text string) {
 	if state.out = text == "out"; state.out {
 		return
 	}
-	if text == "" || text[0] < '0' || text[0] > '0'+MaxLives {
-		r.refuse(engine.PositionMalformed, "seat %d begins with %q and must begin with lives from 0 to %d, or be %q", seat+1, text, MaxLives, "out")
+	if text == "" || text[0] < '0' || text[0] > '0'+MaxLives || strings.Trim(text[1:], "se") != "" {
+		r.refuse(engine.PositionMalformed, "seat %d begins with %q and must begin with lives from 0 to %d, then s if it skips a turn and e if it has an extra reveal, or be %q",
+			seat+1, text, MaxLives, "out")
 		return
 	}
 	state.lives = text[0] - '0'
@@ -166,7 +167,7 @@ func (r *reader) readCards(what, text string, most int, at func(slot int) place)
 	}
 	codes := strings.Split(text, "+")
 	if len(codes) > most {
-		r.refuse(engine.PositionMalformed, "%s has %d cards and can have %d", what, len(codes), most)
+		r.refuse(engine.PositionMalformed, "%s: there are %d cards and can be %d", what, len(codes), most)
 		return
 	}
 	for slot, code := range codes {

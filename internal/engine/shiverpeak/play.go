@@ -47,6 +47,12 @@ func (p Position) whyNot(move Move) string {
 		return fmt.Sprintf("seat %d has to reveal a card", turn.Seat)
 	case turn.Phase == engine.PhaseTarget && move.Action != Target:
 		return fmt.Sprintf("seat %d has to choose the rival whom %v hits", turn.Seat, id)
+	case move.Seat > p.Players():
+		return fmt.Sprintf("there is no seat %d", move.Seat)
+	case move.Seat == turn.Seat:
+		return fmt.Sprintf("seat %d is no rival of itself", move.Seat)
+	case turn.Phase == engine.PhaseTarget && p.Out(move.Seat):
+		return fmt.Sprintf("seat %d is out", move.Seat)
 	case turn.Phase == engine.PhaseTarget:
 		return fmt.Sprintf("%v would do nothing to seat %d", id, move.Seat)
 	case move.Action == Face:

@@ -64,8 +64,8 @@ func TestIllegalMoves(t *testing.T) {
 			"keep": "an Encounter that was passed on cannot be kept", "face": "facing E05 costs 3 lives and seat 1 has 2", "reveal": "seat 1 has to deal with E05",
 		},
 		"seats 2:-:-/5s:-:-/5:-:-/out:-:-/1:-:- turn 1 table B12 avalanche none effect - discard - roll -": {
-			"target 1": "B12 would do nothing to seat 1", "target 2": "B12 would do nothing to seat 2", "target 4": "B12 would do nothing to seat 4",
-			"target 6": "B12 would do nothing to seat 6", "face": "seat 1 has to choose the rival whom B12 hits", "reveal": "seat 1 has to choose",
+			"target 1": "seat 1 is no rival of itself", "target 2": "B12 would do nothing to seat 2", "target 4": "seat 4 is out",
+			"target 6": "there is no seat 6", "face": "seat 1 has to choose the rival whom B12 hits", "reveal": "seat 1 has to choose",
 		},
 	} {
 		p := parse(t, text)

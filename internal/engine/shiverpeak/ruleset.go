@@ -35,18 +35,18 @@ func (ruleset) Info() engine.Info {
 			"The deck has 54 cards: 36 Encounters, 12 Bonuses and 6 Avalanches.",
 			"Only the players tied for the highest roll roll again for the first turn.",
 			"Lives are capped at nine.",
-			"The game is won the moment a finished pile is large enough, in the middle of an Avalanche too; the card that wins has no more effects.",
+			"The game is won the moment a finished pile is large enough, in the middle of an Avalanche too. The card that ends the game has no more effects.",
 			"An Avalanche rolls for its direction even when nobody has an active Encounter.",
-			"Encounters are passed to the nearest neighbor still in the game.",
+			"Encounters are passed to the nearest neighbor still in the game, and are nobody's active ones until they have been dealt with.",
 			"Two Encounters passed on together are dealt with in the order in which they were kept.",
-			"A player without lives who meets an Encounter that costs lives discards it without a move and without its negative effect; one with too few lives can only avoid or keep it.",
-			"A failed attempt first costs its life, then comes the negative effect, then the card is discarded.",
+			"A player without lives who meets an Encounter that costs lives discards it without a move and without its negative effect, and an Avalanche goes on with the next passed on; one with too few lives can only avoid or keep it.",
+			"A failed attempt first costs its life, if there is one, then comes the negative effect, then the card is discarded.",
 			"An effect on a rival of your choice can only be aimed at rivals whom it would do something to; with one such rival it needs no choice, with none it lapses.",
 			"Effects on an active Encounter concern the one kept first. A lost finished Encounter is drawn at random and discarded.",
-			"An extra reveal is taken when the player's turn ends; earned in another player's turn it waits for the end of the player's next one. Neither extra reveals nor skipped turns add up.",
+			"An extra reveal is taken when the player's turn ends; earned in another player's turn it waits for the end of the player's next one. A skipped turn is none, and the extra reveal waits on. Neither extra reveals nor skipped turns add up.",
 			"An empty draw pile is filled with the discard pile when the next card is revealed.",
 			"When every Encounter is in a finished pile, the player with the most of them wins and a tie is a draw.",
-			"A player who resigns discards active and passed Encounters and the card being dealt with; her finished ones stay out of play, and the number needed to win stays as it was.",
+			"A player who resigns discards active and passed Encounters and the card being dealt with, and an Avalanche that she revealed goes on for the others; her finished ones stay out of play, and the number needed to win stays as it was.",
 		},
 		ChanceInMoves: true,
 	}
@@ -67,7 +67,7 @@ func (r ruleset) Start(setup engine.Setup, chance engine.Chance) (engine.Positio
 	case setup.Position != "":
 		return r.startGiven(setup)
 	case setup.Players < MinPlayers || setup.Players > MaxPlayers:
-		return nil, nil, engine.RefuseField(engine.PlayersOutOfRange, "players", "shiver-peak is for %d to %d players, not %d", MinPlayers, MaxPlayers, setup.Players)
+		return nil, nil, engine.RefusePlayers(setup.Players, "shiver-peak", MinPlayers, MaxPlayers)
 	}
 	g := &play{Position: newPosition(setup.Players), chance: chance}
 	g.turn = int8(g.rollForFirst())
@@ -86,7 +86,8 @@ func (r ruleset) startGiven(setup engine.Setup) (engine.Position, []engine.Event
 	case position.Outcome().Over():
 		return nil, nil, engine.RefuseField(engine.PositionInconsistent, "position", "the position is finished; a game starts from one that is not")
 	}
-	return position, nil, nil
+	given := position.(Position)
+	return given, []engine.Event{TurnStarted{Seat: int(given.turn) + 1}}, nil
 }
 
 // newPosition is the table before the first roll: all cards in the draw pile.

@@ -80,7 +80,7 @@ func TestTurnOrder(t *testing.T) {
 func TestStartGiven(t *testing.T) {
 	for _, players := range []int{0, 3} {
 		position, events, err := Ruleset().Start(engine.Setup{Players: players, Position: startText}, nil)
-		if err != nil || position.String() != startText || len(events) != 0 {
+		if err != nil || position.String() != startText || len(events) != 1 || events[0] != (TurnStarted{Seat: 2}) {
 			t.Errorf("%d players with a position start as %v, %v, %v", players, position, events, err)
 		}
 	}
@@ -93,7 +93,7 @@ func TestStartRefusals(t *testing.T) {
 		field  string
 		words  string
 	}{
-		"nobody":              {engine.Setup{}, engine.PlayersOutOfRange, "players", "for 3 to 8 players, not 0"},
+		"nobody":              {engine.Setup{}, engine.PlayersOutOfRange, "players", "for 3 to 8 players: say how many"},
 		"two players":         {engine.Setup{Players: 2}, engine.PlayersOutOfRange, "players", "for 3 to 8 players, not 2"},
 		"nine players":        {engine.Setup{Players: 9}, engine.PlayersOutOfRange, "players", "for 3 to 8 players, not 9"},
 		"negative":            {engine.Setup{Players: -3}, engine.PlayersOutOfRange, "players", "not -3"},

@@ -79,7 +79,8 @@ const (
 	// FAILED_PRECONDITION: the state was made with a ledger and this service has none, or
 	// the ledger has lost the game and is strict.
 	ErrorReason_LEDGER_REQUIRED ErrorReason_Reason = 22
-	// UNAVAILABLE: the ledger cannot be reached. The move was not made; try again.
+	// UNAVAILABLE: the ledger cannot be reached. It is not known whether the move was
+	// recorded; the same request, sent again, finds out.
 	ErrorReason_LEDGER_UNAVAILABLE ErrorReason_Reason = 23
 	// RESOURCE_EXHAUSTED: the ledger is full.
 	ErrorReason_LEDGER_FULL ErrorReason_Reason = 24

@@ -1711,7 +1711,9 @@ func (x *SeatPassed) GetAutomatic() bool {
 	return false
 }
 
-// SeatOut says that a seat went out of the game.
+// SeatOut says that a seat went out of the game. What lay before it goes with it: a
+// marble player's card, and in Shiver Peak the lives and all that waited for its turns.
+// Events before and after tell where marbles and cards went.
 type SeatOut struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The seat.

@@ -248,7 +248,8 @@ type CreateGameRequest struct {
 	// A text that makes the call repeatable: the same request with the same id returns the
 	// same game. Choose it at random, such as a UUID, and keep it as secret as the state:
 	// whoever guesses it can create the game again. With sealed seats it must be a random
-	// UUID (version 4), as secret as the seat keys.
+	// UUID (version 4), as secret as the seat keys. Without one, the game cannot be created
+	// again.
 	RequestId string `protobuf:"bytes,4,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
 	// Any text to which the state is bound, for example a chat and its players. Every later
 	// call must bring the same. It is not part of the state.
@@ -416,7 +417,7 @@ type ApplyMoveRequest struct {
 	// The context with which the game was created.
 	Context string `protobuf:"bytes,4,opt,name=context,proto3" json:"context,omitempty"`
 	// Only check the move: the answer has no state, and in a game whose moves need chance
-	// no game and no events.
+	// no game and no events. The ledger is not asked, so that the state may be an old one.
 	ValidateOnly  bool `protobuf:"varint,5,opt,name=validate_only,json=validateOnly,proto3" json:"validate_only,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1336,14 +1337,14 @@ const file_avalanche_v1_game_service_proto_rawDesc = "" +
 	"page_token\x18\x02 \x01(\tB\v\xe2A\x01\x01\xbaH\x04r\x02(@R\tpageToken\"}\n" +
 	"\x14ListRulesetsResponse\x127\n" +
 	"\brulesets\x18\x01 \x03(\v2\x15.avalanche.v1.RulesetB\x04\xe2A\x01\x03R\brulesets\x12,\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tB\x04\xe2A\x01\x03R\rnextPageToken\"f\n" +
-	"\x11GetRulesetRequest\x12'\n" +
-	"\aruleset\x18\x01 \x01(\tB\r\xe2A\x01\x02\xbaH\x06r\x04\x10\x01(@R\aruleset\x12(\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tB\x04\xe2A\x01\x03R\rnextPageToken\"g\n" +
+	"\x11GetRulesetRequest\x12(\n" +
+	"\aruleset\x18\x01 \x01(\tB\x0e\xe2A\x01\x02\xbaH\a\xc8\x01\x01r\x02(@R\aruleset\x12(\n" +
 	"\aversion\x18\x02 \x01(\x05B\x0e\xe2A\x01\x01\xbaH\a\x1a\x05\x18\xff\x01(\x00R\aversion\"K\n" +
 	"\x12GetRulesetResponse\x125\n" +
-	"\aruleset\x18\x01 \x01(\v2\x15.avalanche.v1.RulesetB\x04\xe2A\x01\x03R\aruleset\"\xf5\x01\n" +
-	"\x11CreateGameRequest\x12'\n" +
-	"\aruleset\x18\x01 \x01(\tB\r\xe2A\x01\x02\xbaH\x06r\x04\x10\x01(@R\aruleset\x12'\n" +
+	"\aruleset\x18\x01 \x01(\v2\x15.avalanche.v1.RulesetB\x04\xe2A\x01\x03R\aruleset\"\xf6\x01\n" +
+	"\x11CreateGameRequest\x12(\n" +
+	"\aruleset\x18\x01 \x01(\tB\x0e\xe2A\x01\x02\xbaH\a\xc8\x01\x01r\x02(@R\aruleset\x12'\n" +
 	"\aplayers\x18\x02 \x01(\x05B\r\xe2A\x01\x01\xbaH\x06\x1a\x04\x18\x10(\x00R\aplayers\x129\n" +
 	"\aoptions\x18\x03 \x01(\v2\x19.avalanche.v1.GameOptionsB\x04\xe2A\x01\x01R\aoptions\x12+\n" +
 	"\n" +

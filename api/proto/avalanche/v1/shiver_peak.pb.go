@@ -1517,7 +1517,8 @@ func (x *AvalancheStarted) GetDirection() ShiverPeakGame_Direction {
 }
 
 // CardsPassed says that an Avalanche passed all active Encounters of a player on. All
-// players pass theirs at the same time.
+// players pass theirs at the same time. Then the player who revealed it deals with hers
+// first, and the others follow in the direction of passing.
 type CardsPassed struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The seat that had them.
@@ -2062,7 +2063,8 @@ func (x *ExtraRevealTaken) GetSeat() int32 {
 // EffectLapsed says that an effect of a card changed nothing.
 type EffectLapsed struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The seat on which it had nothing to change.
+	// The seat on which it had nothing to change; for an effect on rivals, the seat of the
+	// player who deals with the card.
 	Seat int32 `protobuf:"varint,1,opt,name=seat,proto3" json:"seat,omitempty"`
 	// The card.
 	Card string `protobuf:"bytes,2,opt,name=card,proto3" json:"card,omitempty"`
