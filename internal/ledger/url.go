@@ -42,7 +42,7 @@ type target struct {
 func parseURL(text string) (*target, error) {
 	_, rest, ok := strings.Cut(text, "://")
 	if !ok {
-		return nil, fmt.Errorf("a ledger is one of none, memory, or a URL beginning with %s", schemes)
+		return nil, fmt.Errorf("the ledger's URL has no scheme; a ledger is none, memory, or a URL beginning with %s", schemes)
 	}
 	if i := strings.IndexAny(rest, "/?#"); i >= 0 && strings.Contains(rest[i:], "@") {
 		return nil, errors.New("the ledger's URL has an @ after a /, ? or #; percent-encode these characters in user names and passwords")

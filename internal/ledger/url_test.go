@@ -58,7 +58,7 @@ func TestParseURL(t *testing.T) {
 func TestParseURLRefuses(t *testing.T) {
 	for text, want := range map[string]string{
 		"redis://":                                            "lacks a host",
-		"redis:localhost":                                     "one of none, memory, or a URL",
+		"redis:localhost":                                     "none, memory, or a URL",
 		"redis:///0":                                          "lacks a host",
 		"redis://:6379":                                       "lacks a host",
 		"redis://0]0":                                         "bad host",
