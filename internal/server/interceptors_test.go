@@ -419,7 +419,7 @@ func TestErrorsStayShort(t *testing.T) {
 		t.Fatal(err)
 	}
 	replay := &avalanchev1.ReplayGameRequest{FirstState: "x", LastState: "x"}
-	for range 10_000 {
+	for range longList {
 		replay.Moves = append(replay.Moves, &avalanchev1.Move{})
 	}
 	err = rules.check(replay)
@@ -427,11 +427,20 @@ func TestErrorsStayShort(t *testing.T) {
 	if fields := fieldsOf(status.Convert(err)); len(fields) != maxViolations || fields[1] != "moves[1]" {
 		t.Errorf("fields %q", fields)
 	}
-	if !strings.HasSuffix(err.Error(), "; and 9998 more") {
+	if !strings.HasSuffix(err.Error(), "; and 62 more") {
 		t.Errorf("message %q", err)
 	}
 	if size := proto.Size(status.Convert(err).Proto()); size > 4<<10 {
 		t.Errorf("the error has %d bytes", size)
+	}
+
+	for range 10_000 - longList {
+		replay.Moves = append(replay.Moves, &avalanchev1.Move{})
+	}
+	err = rules.check(replay)
+	wantError(t, err, codes.InvalidArgument, "REQUEST_INVALID")
+	if fields := fieldsOf(status.Convert(err)); !slices.Equal(fields, []string{"moves[0]"}) {
+		t.Errorf("fields %q", fields)
 	}
 
 	replay.Moves = append(replay.Moves, &avalanchev1.Move{})

@@ -16,7 +16,8 @@ import (
 
 // requestRules are the rules for requests that stand in the proto files.
 type requestRules struct {
-	validator protovalidate.Validator
+	// all finds everything that is wrong, and first stops at one thing.
+	all, first protovalidate.Validator
 	// maxItems is how many items each list may have.
 	maxItems map[protoreflect.FullName]int
 }
@@ -33,9 +34,11 @@ func newRequestRules(sd protoreflect.ServiceDescriptor) (*requestRules, error) {
 			return nil, fmt.Errorf("rules of the requests: %w", err)
 		}
 	}
-	var err error
-	rules.validator, err = protovalidate.New(protovalidate.WithMessageDescriptors(requests...), protovalidate.WithDisableLazy())
-	if err != nil {
+	compiled := []protovalidate.ValidatorOption{protovalidate.WithMessageDescriptors(requests...), protovalidate.WithDisableLazy()}
+	var err, alsoErr error
+	rules.all, err = protovalidate.New(compiled...)
+	rules.first, alsoErr = protovalidate.New(append(compiled, protovalidate.WithFailFast())...)
+	if err := errors.Join(err, alsoErr); err != nil {
 		return nil, fmt.Errorf("rules of the requests: %w", err)
 	}
 	return rules, nil
@@ -66,14 +69,29 @@ func (r *requestRules) readMaxItems(message protoreflect.MessageDescriptor) erro
 	return nil
 }
 
+// longList is the length from which on the first mistake in a request is enough: to
+// describe one takes a kilobyte. Only records of games have as many items.
+const longList = 64
+
 // check holds a request against the rules.
 func (r *requestRules) check(request proto.Message) error {
-	// The library would go on to look at every item of a list that is too long, and
-	// describe all that is wrong with each.
-	if violation, found := r.tooLong(request.ProtoReflect(), ""); found {
-		return broken([]service.Violation{violation})
+	validator := r.all
+	// The library would go on to look at every item of a list that is too long.
+	var tooLong []service.Violation
+	r.lists(request.ProtoReflect(), "", func(l listLength) {
+		if l.length > l.max {
+			tooLong = append(tooLong, service.Violation{
+				Field: l.path, Description: fmt.Sprintf("must contain no more than %d item(s)", l.max),
+			})
+		}
+		if l.length > longList {
+			validator = r.first
+		}
+	})
+	if len(tooLong) > 0 {
+		return broken(tooLong)
 	}
-	err := r.validator.Validate(request)
+	err := validator.Validate(request)
 	all, ok := errors.AsType[*protovalidate.ValidationError](err)
 	if !ok {
 		return err
@@ -85,23 +103,24 @@ func (r *requestRules) check(request proto.Message) error {
 	return broken(violations)
 }
 
-// tooLong finds a list with too many items.
-func (r *requestRules) tooLong(message protoreflect.Message, path string) (violation service.Violation, found bool) {
+// listLength is how long a list of a request is, and may be.
+type listLength struct {
+	path        string
+	length, max int
+}
+
+// lists visits the lists of a message, except those in a list's items.
+func (r *requestRules) lists(message protoreflect.Message, path string, visit func(listLength)) {
 	message.Range(func(field protoreflect.FieldDescriptor, value protoreflect.Value) bool {
 		here := joinPath(path, field.JSONName())
 		switch {
-		case field.IsList() && value.List().Len() > r.maxItems[field.FullName()]:
-			violation = service.Violation{
-				Field:       here,
-				Description: fmt.Sprintf("must contain no more than %d item(s)", r.maxItems[field.FullName()]),
-			}
-			found = true
-		case !field.IsList() && field.Message() != nil:
-			violation, found = r.tooLong(value.Message(), here)
+		case field.IsList():
+			visit(listLength{here, value.List().Len(), r.maxItems[field.FullName()]})
+		case field.Message() != nil:
+			r.lists(value.Message(), here, visit)
 		}
-		return !found
+		return true
 	})
-	return violation, found
 }
 
 // maxViolations bounds how many fields at fault an error names. Over gRPC they travel in
