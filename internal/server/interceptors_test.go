@@ -329,24 +329,36 @@ func TestStrictCodecKeepsGoodMessages(t *testing.T) {
 	}
 }
 
-// TestTooManyMessagesAreNotMade: each would take some hundred bytes, and has two.
-func TestTooManyMessagesAreNotMade(t *testing.T) {
+// TestTooManyPartsAreNotMade: each takes much more memory than the two bytes in which it is
+// sent, wherever it is in the request.
+func TestTooManyPartsAreNotMade(t *testing.T) {
 	codec := newStrictCodec(1 << 20)
-	replay := &avalanchev1.ReplayGameRequest{}
-	for _, test := range []struct {
-		moves   int
-		refused bool
-	}{{maxMessages, false}, {maxMessages + 1, true}} {
-		data := bytes.Repeat([]byte{2<<3 | byte(protowire.BytesType), 0}, test.moves)
-		if err := codec.Unmarshal(mem.BufferSlice{mem.SliceBuffer(data)}, replay); err != nil {
-			t.Fatal(err)
-		}
-		err := refuseUnknown(replay, 1<<20)
-		if refused := err != nil; refused != test.refused || refused == (len(replay.GetMoves()) > 0) {
-			t.Errorf("%d moves: %d are made, and the error is %v", test.moves, len(replay.GetMoves()), err)
+	// part is one more message or item of a list, and around puts them where they belong.
+	for name, test := range map[string]struct {
+		part   []byte
+		around []protowire.Number
+		into   proto.Message
+	}{
+		"moves":       {[]byte{2<<3 | byte(protowire.BytesType), 0}, nil, &avalanchev1.ReplayGameRequest{}},
+		"house rules": {[]byte{3<<3 | byte(protowire.BytesType), 0}, []protowire.Number{1, 3}, &avalanchev1.CreateGameRequest{}},
+	} {
+		for _, more := range []int{0, 1} {
+			data := bytes.Repeat(test.part, maxParts-len(test.around)+more)
+			for _, number := range test.around {
+				data = protowire.AppendBytes(protowire.AppendTag(nil, number, protowire.BytesType), data)
+			}
+			if err := codec.Unmarshal(mem.BufferSlice{mem.SliceBuffer(data)}, test.into); err != nil {
+				t.Fatal(err)
+			}
+			err := refuseUnknown(test.into, 1<<20)
+			if made := proto.Size(test.into) > maxParts; made != (more == 0) || (err == nil) != made {
+				t.Errorf("%s, %d too many: they are made: %v; the error is %v", name, more, made, err)
+			}
+			if more > 0 {
+				wantError(t, err, codes.InvalidArgument, "BODY_MALFORMED")
+			}
 		}
 	}
-	wantError(t, refuseUnknown(replay, 1<<20), codes.InvalidArgument, "BODY_MALFORMED")
 }
 
 func TestRulesInJSONNames(t *testing.T) {

@@ -16,12 +16,10 @@ import (
 // maxJSONDepth bounds how deep messages in a body may be nested. Requests need 3.
 const maxJSONDepth = 16
 
-// maxMessages bounds the messages in a request, before they are made: each takes some
-// hundred bytes, and may be sent in two. The longest replay has 20,001.
-const (
-	maxMessages     = 1 << 15
-	tooManyMessages = "has more than 32768 objects, and no request needs as many"
-)
+// maxParts bounds the messages and the items of lists in a request, before they are made:
+// each may take a hundred times as much memory as the two bytes in which it is sent. The
+// longest replay has 20,000.
+const maxParts = 1 << 15
 
 // jsonCodec is how the gateway reads and writes JSON.
 type jsonCodec struct{}
@@ -116,8 +114,8 @@ func decodeJSON(data []byte, message proto.Message) *jsonError {
 		proto.Reset(message)
 		return nil
 	}
-	if bytes.Count(data, []byte("{")) > maxMessages {
-		return &jsonError{problem: tooManyMessages}
+	if bytes.Count(data, []byte("{")) > maxParts || bytes.Count(data, []byte(",")) > maxParts {
+		return &jsonError{problem: fmt.Sprintf("has more than %d braces or commas, and no request needs as many", maxParts)}
 	}
 	err := protojson.UnmarshalOptions{RecursionLimit: maxJSONDepth}.Unmarshal(data, message)
 	if err == nil {

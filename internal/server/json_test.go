@@ -19,7 +19,8 @@ func TestJSONErrorsInPlainWords(t *testing.T) {
 		message string
 	}{
 		"cut off":         {create, `{"ruleset":`, "", "the body is no complete JSON: it ends too early"},
-		"too many":        {create, `{"options":[` + strings.Repeat("{},", maxMessages) + `]}`, "", "the body has more than 32768 objects, and no request needs as many"},
+		"too many":        {create, `{"options":[` + strings.Repeat("{},", maxParts) + `]}`, "", "the body has more than 32768 braces or commas, and no request needs as many"},
+		"too many texts":  {create, `{"options":{"marble":{"houseRules":[` + strings.Repeat(`"",`, maxParts+1) + `""]}}}`, "", "the body has more than 32768 braces or commas, and no request needs as many"},
 		"cut off, string": {create, `{"ruleset":"x`, "", "the body is no complete JSON: it ends too early"},
 		"word":            {create, `{"ruleset":marble}`, "", "the body is no valid JSON: something else is expected here (line 1, column 12)"},
 		"single quotes":   {create, `{'ruleset':1}`, "", "the body is no valid JSON: something else is expected here (line 1, column 2)"},

@@ -46,9 +46,13 @@ func (c strictCodec) Unmarshal(data mem.BufferSlice, v any) error {
 	if data.Len() > c.maxBytes {
 		return mark(v, markTooLarge)
 	}
-	// A message has at least two bytes.
-	if data.Len() > 2*maxMessages && hasTooManyFields(data.Materialize()) {
-		return mark(v, markTooMany)
+	// A part has at least two bytes.
+	if message, ok := v.(proto.Message); ok && data.Len() > 2*maxParts {
+		flat := data.Materialize()
+		if countParts(flat, message.ProtoReflect().Descriptor()) > maxParts {
+			return mark(v, markTooMany)
+		}
+		data = mem.BufferSlice{mem.SliceBuffer(flat)}
 	}
 	if err := c.CodecV2.Unmarshal(data, v); err != nil {
 		return mark(v, markUndecodable)
@@ -56,20 +60,32 @@ func (c strictCodec) Unmarshal(data mem.BufferSlice, v any) error {
 	return nil
 }
 
-// hasTooManyFields tells whether a message has more fields than a request has messages
-// at most. All lists of messages are fields of the request itself.
-func hasTooManyFields(data []byte) bool {
-	for fields := 0; len(data) > 0; fields++ {
-		if fields == maxMessages {
-			return true
-		}
-		_, _, n := protowire.ConsumeField(data)
+// countParts counts the messages and the items of lists in a message that is not decoded
+// yet, as far as it can be.
+func countParts(data []byte, message protoreflect.MessageDescriptor) int {
+	parts := 0
+	for len(data) > 0 {
+		number, wireType, n := protowire.ConsumeTag(data)
 		if n < 0 {
-			return false // It does not decode.
+			break
 		}
-		data = data[n:]
+		length := protowire.ConsumeFieldValue(number, wireType, data[n:])
+		if length < 0 {
+			break
+		}
+		value := data[n : n+length]
+		data = data[n+length:]
+		field := message.Fields().ByNumber(number)
+		switch {
+		case field == nil:
+		case field.Message() != nil && wireType == protowire.BytesType:
+			inner, _ := protowire.ConsumeBytes(value)
+			parts += 1 + countParts(inner, field.Message())
+		case field.IsList():
+			parts++
+		}
 	}
-	return false
+	return parts
 }
 
 func mark(v any, mark protoreflect.RawFields) error {
@@ -90,7 +106,7 @@ func refuseUnknown(message proto.Message, maxBytes int) error {
 	case bytes.Equal(unknown, markTooLarge):
 		return tooLarge(strconv.Itoa(maxBytes))
 	case bytes.Equal(unknown, markTooMany):
-		return malformed("the message " + tooManyMessages)
+		return malformed(fmt.Sprintf("the message has more than %d messages and items of lists, and no request needs as many", maxParts))
 	case bytes.Equal(unknown, markUndecodable):
 		return malformed(fmt.Sprintf("the message is no %s in protobuf's binary format; mind that strings must be UTF-8", m.Descriptor().FullName()))
 	}
