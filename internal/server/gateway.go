@@ -98,6 +98,10 @@ func (g *gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		// The net/http server drops the body.
 		r = withMethod(r, http.MethodGet)
 	case http.MethodOptions:
+		if err := g.countAnonymous(r); err != nil {
+			g.refuse(w, r, err)
+			return
+		}
 		if allowed := g.allowed(r); len(allowed) > 0 {
 			w.Header().Set("Allow", strings.Join(allowed, ", "))
 			w.WriteHeader(http.StatusNoContent)
@@ -217,7 +221,10 @@ func (g *gateway) readRequest(w http.ResponseWriter, r *http.Request, request pr
 // checkContentType lets JSON pass, and requests that name no type: those may have
 // no body, which is not known yet.
 func checkContentType(r *http.Request) error {
-	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
+	if len(r.Header.Values("Content-Type")) > 1 {
+		return contentTypeUnsupported()
+	}
+	if encoding := strings.Join(r.Header.Values("Content-Encoding"), ", "); encoding != "" && !strings.EqualFold(encoding, "identity") {
 		problem := contentTypeUnsupported()
 		problem.Message = "the body must not be compressed: leave the header content-encoding out"
 		return problem
@@ -285,7 +292,7 @@ func checkQuery(u *url.URL, request protoreflect.MessageDescriptor, pathParams m
 		if _, inPath := pathParams[name]; inPath {
 			field = nil
 		}
-		problem := "there is no such query parameter; " + knownFields(request)
+		problem := "there is no such query parameter; " + knownFields(request, pathParams)
 		if field != nil {
 			problem = checkParameter(field, values[field.Number()])
 		}

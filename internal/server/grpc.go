@@ -11,7 +11,6 @@ import (
 	reflectiongrpc "google.golang.org/grpc/reflection/grpc_reflection_v1"
 	reflectionalpha "google.golang.org/grpc/reflection/grpc_reflection_v1alpha"
 	"google.golang.org/grpc/stats"
-	"google.golang.org/grpc/tap"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	avalanchev1 "github.com/avalanched/avalanched/api/proto/avalanche/v1"
@@ -79,17 +78,18 @@ const (
 	minClientPing = 20 * time.Second
 )
 
-func newGRPCServer(config Config, unary grpc.UnaryServerInterceptor, streams []grpc.StreamServerInterceptor, onCall tap.ServerInHandle, handler stats.Handler) *grpc.Server {
+func newGRPCServer(config Config, unary grpc.UnaryServerInterceptor, calls interceptors, handler stats.Handler) *grpc.Server {
 	security := insecure.NewCredentials()
 	if config.TLS != nil {
 		security = credentials.NewTLS(tlsConfig(config.TLS, "h2"))
 	}
 	return grpc.NewServer(
 		grpc.Creds(security),
-		grpc.InTapHandle(onCall),
+		grpc.InTapHandle(calls.transfers.tap(arrivalTimeout(config))),
 		grpc.UnaryInterceptor(unary),
-		grpc.ChainStreamInterceptor(streams...),
+		grpc.ChainStreamInterceptor(calls.streamChain()...),
 		grpc.StatsHandler(handler),
+		grpc.StatsHandler(lostCalls{calls.log}),
 		grpc.ForceServerCodecV2(newStrictCodec(config.MaxRequestBytes)),
 		grpc.MaxRecvMsgSize(maxReceiveBytes(config.MaxRequestBytes)),
 		grpc.UnknownServiceHandler(func(any, grpc.ServerStream) error { return methodUnknown() }),

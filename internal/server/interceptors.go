@@ -110,12 +110,6 @@ func (i interceptors) logStreams(server any, stream grpc.ServerStream, info *grp
 	return err
 }
 
-// lostCall accounts for a call over gRPC whose request never arrived in full.
-func (i interceptors) lostCall(ctx context.Context, method string, began time.Time, err error) {
-	_, shown := presentable(err)
-	i.log.grpcEnded(ctx, method, began, shown)
-}
-
 func (i interceptors) recovered(ctx context.Context, cause any) error {
 	i.log.ErrorContext(ctx, "panic", slog.String("panic", fmt.Sprint(cause)), slog.String("stack", string(debug.Stack())))
 	return fault()

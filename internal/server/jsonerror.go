@@ -51,7 +51,7 @@ func explainJSON(err error, data []byte, message protoreflect.MessageDescriptor)
 	parent, field := path.resolve(message)
 	switch {
 	case strings.HasPrefix(text, "unknown field"):
-		wrong.problem = "there is no such field; " + knownFields(parent)
+		wrong.problem = "there is no such field; " + knownFields(parent, nil)
 	case strings.HasPrefix(text, "duplicate field"):
 		wrong.problem = "the field is given twice"
 	case field == nil:
@@ -209,13 +209,17 @@ func fieldNamed(message protoreflect.MessageDescriptor, name string) protoreflec
 	return message.Fields().ByTextName(name)
 }
 
-func knownFields(message protoreflect.MessageDescriptor) string {
-	if message == nil || message.Fields().Len() == 0 {
-		return "none are known here"
-	}
+// knownFields lists the fields of a message, without those that have a value elsewhere.
+func knownFields(message protoreflect.MessageDescriptor, elsewhere map[string]string) string {
 	var names []string
-	for i := range message.Fields().Len() {
-		names = append(names, message.Fields().Get(i).JSONName())
+	for i := 0; message != nil && i < message.Fields().Len(); i++ {
+		field := message.Fields().Get(i)
+		if _, ok := elsewhere[string(field.Name())]; !ok {
+			names = append(names, field.JSONName())
+		}
+	}
+	if len(names) == 0 {
+		return "none are known here"
 	}
 	return "known are " + strings.Join(names, ", ")
 }

@@ -95,7 +95,7 @@ func New(config Config, games avalanchev1.GameServiceServer, telemetry *Telemetr
 	s := &Server{
 		config: config,
 		log:    requests,
-		grpc:   newGRPCServer(config, unary, calls.streamChain(), admission.transfers.tap(arrivalTimeout(config), calls.lostCall), statsHandler),
+		grpc:   newGRPCServer(config, unary, calls, statsHandler),
 		health: health.NewServer(),
 
 		refusedConnections: refused,

@@ -157,6 +157,34 @@ func TestHalfACallIsCutOff(t *testing.T) {
 	})
 }
 
+// TestWhatTheTransportRefusesHasALine is about messages that reach no interceptor.
+func TestWhatTheTransportRefusesHasALine(t *testing.T) {
+	for name, test := range map[string]struct {
+		headers []string
+		data    []byte
+		line    string
+	}{
+		"no gzip":             {[]string{"grpc-encoding", "gzip"}, []byte{1, 0, 0, 0, 3, 'a', 'b', 'c'}, "INVALID_ARGUMENT BODY_MALFORMED"},
+		"cut off":             {nil, []byte{0, 0, 0, 0, 9, '\n'}, "INVALID_ARGUMENT BODY_MALFORMED"},
+		"far too long":        {nil, []byte{0, 0x7f, 0, 0, 0, '\n'}, "RESOURCE_EXHAUSTED REQUEST_TOO_LARGE"},
+		"unknown compression": {[]string{"grpc-encoding", "snow"}, []byte{1, 0, 0, 0, 1, 'a'}, "UNIMPLEMENTED METHOD_UNKNOWN"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := startPiped(t, fakeGames{})
+				raw := p.dialHTTP2(t)
+				if err := raw.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: grpcHeaders(test.headers...), EndHeaders: true}); err != nil {
+					t.Fatal(err)
+				}
+				if err := raw.WriteData(1, true, test.data); err != nil {
+					t.Fatal(err)
+				}
+				p.wantLines(t, "grpc /avalanche.v1.GameService/CreateGame "+test.line)
+			})
+		})
+	}
+}
+
 // TestTheSlowestGoFirst: whoever holds as many half-sent requests as there may be
 // keeps nobody from calling.
 func TestTheSlowestGoFirst(t *testing.T) {

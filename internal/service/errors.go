@@ -3,6 +3,7 @@ package service
 import (
 	"errors"
 	"strings"
+	"time"
 
 	"google.golang.org/grpc/codes"
 
@@ -27,6 +28,9 @@ var refusals = map[engine.Reason]struct {
 	engine.PositionInconsistent: {codes.InvalidArgument, avalanchev1.ErrorReason_POSITION_INCONSISTENT},
 }
 
+// retryAfter is when to try again what is not available.
+const retryAfter = time.Second
+
 // problemOf maps an error of the engine, the state or the ledger to what clients see. A
 // *Problem stays as it is; so does an error that it does not know, which the server
 // reports as a fault.
@@ -42,7 +46,7 @@ func problemOf(err error) error {
 	case errors.Is(err, state.ErrInvalid):
 		return &Problem{Code: codes.InvalidArgument, Reason: avalanchev1.ErrorReason_STATE_INVALID, Message: state.ErrInvalid.Error()}
 	case errors.Is(err, state.ErrTooNew):
-		return &Problem{Code: codes.Unavailable, Reason: avalanchev1.ErrorReason_STATE_TOO_NEW, Message: state.ErrTooNew.Error()}
+		return &Problem{Code: codes.Unavailable, Reason: avalanchev1.ErrorReason_STATE_TOO_NEW, Message: state.ErrTooNew.Error(), RetryAfter: retryAfter}
 	case errors.Is(err, state.ErrKeyRetired):
 		return &Problem{Code: codes.FailedPrecondition, Reason: avalanchev1.ErrorReason_KEY_RETIRED, Message: state.ErrKeyRetired.Error()}
 	case errors.As(err, &superseded):
@@ -59,7 +63,11 @@ func problemOf(err error) error {
 			Message: "the ledger does not know this game up to this state, and takes nobody's word for it",
 		}
 	case errors.Is(err, ledger.ErrUnavailable):
-		return &Problem{Code: codes.Unavailable, Reason: avalanchev1.ErrorReason_LEDGER_UNAVAILABLE, Message: "the ledger cannot be reached: send the same request again; until then nobody knows whether a move was recorded"}
+		return &Problem{
+			Code: codes.Unavailable, Reason: avalanchev1.ErrorReason_LEDGER_UNAVAILABLE,
+			Message:    "the ledger cannot be reached: send the same request again; until then nobody knows whether a move was recorded",
+			RetryAfter: retryAfter,
+		}
 	}
 	return err
 }

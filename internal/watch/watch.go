@@ -43,7 +43,8 @@ type Config[T any] struct {
 	// Logger hears of trouble with watching.
 	Logger *slog.Logger
 	// OnReload is told how each reload ended, with the value now in force: err is nil
-	// if that is a new one, and says why changed files were refused otherwise.
+	// if that is a new one, or that of before after the files were refused, and says why
+	// changed files were refused otherwise.
 	OnReload func(inForce *T, err error)
 	// Settle and Poll replace, where they are not 0, the 100 ms that the changes of
 	// one update may take, and the minute after which the files are read in any
@@ -143,8 +144,9 @@ func (v *Value[T]) reload(again bool) {
 		trouble = err.Error()
 	}
 	known := trouble == v.trouble && refused == v.refused
+	mended := err == nil && v.trouble != ""
 	v.trouble = trouble
-	if changed || err != nil && (again || !known) {
+	if changed || mended || err != nil && (again || !known) {
 		v.config.OnReload(v.Current(), err)
 	}
 }
