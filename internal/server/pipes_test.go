@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"log/slog"
 	"net"
 	"net/http"
 	"sync"
@@ -73,16 +72,7 @@ type piped struct {
 // startPiped is start for a bubble.
 func startPiped(t *testing.T, games avalanchev1.GameServiceServer, adjust ...func(*Config)) *piped {
 	t.Helper()
-	config := testConfig()
-	for _, a := range adjust {
-		a(&config)
-	}
-	logs := &logBuffer{}
-	telemetry := newTelemetry(t)
-	server, err := New(config, games, telemetry, NewLogger(logs, slog.LevelDebug, LogJSON, telemetry))
-	if err != nil {
-		t.Fatal(err)
-	}
+	server, logs := newServer(t, games, adjust...)
 	p := &piped{grpcPort: newPipes(), httpPort: newPipes(), adminPort: newPipes()}
 	server.grpcListener, server.httpListener, server.adminListener = p.grpcPort, p.httpPort, p.adminPort
 
@@ -92,6 +82,7 @@ func startPiped(t *testing.T, games avalanchev1.GameServiceServer, adjust ...fun
 		defer close(p.stopped)
 		p.err = server.Run(ctx)
 	}()
+	var err error
 	p.conn, err = grpc.NewClient(
 		"passthrough:pipes",
 		grpc.WithTransportCredentials(insecure.NewCredentials()),

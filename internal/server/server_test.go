@@ -92,6 +92,13 @@ func newTelemetry(t testing.TB) *Telemetry {
 // start runs a server until the test ends.
 func start(t testing.TB, games avalanchev1.GameServiceServer, adjust ...func(*Config)) *running {
 	t.Helper()
+	server, logs := newServer(t, games, adjust...)
+	return run(t, server, logs)
+}
+
+// newServer makes a server that logs everything.
+func newServer(t testing.TB, games avalanchev1.GameServiceServer, adjust ...func(*Config)) (*Server, *logBuffer) {
+	t.Helper()
 	config := testConfig()
 	for _, a := range adjust {
 		a(&config)
@@ -102,7 +109,7 @@ func start(t testing.TB, games avalanchev1.GameServiceServer, adjust ...func(*Co
 	if err != nil {
 		t.Fatal(err)
 	}
-	return run(t, server, logs)
+	return server, logs
 }
 
 func run(t testing.TB, server *Server, logs *logBuffer) *running {

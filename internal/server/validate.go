@@ -35,10 +35,11 @@ func newRequestRules(sd protoreflect.ServiceDescriptor) (*requestRules, error) {
 		}
 	}
 	compiled := []protovalidate.ValidatorOption{protovalidate.WithMessageDescriptors(requests...), protovalidate.WithDisableLazy()}
-	var err, alsoErr error
-	rules.all, err = protovalidate.New(compiled...)
-	rules.first, alsoErr = protovalidate.New(append(compiled, protovalidate.WithFailFast())...)
-	if err := errors.Join(err, alsoErr); err != nil {
+	var err error
+	if rules.all, err = protovalidate.New(compiled...); err != nil {
+		return nil, fmt.Errorf("rules of the requests: %w", err)
+	}
+	if rules.first, err = protovalidate.New(append(compiled, protovalidate.WithFailFast())...); err != nil {
 		return nil, fmt.Errorf("rules of the requests: %w", err)
 	}
 	return rules, nil

@@ -47,14 +47,8 @@ func (p Position) whyNot(move Move) string {
 		return fmt.Sprintf("seat %d has to reveal a card", turn.Seat)
 	case turn.Phase == engine.PhaseTarget && move.Action != Target:
 		return fmt.Sprintf("seat %d has to choose the rival whom %v hits", turn.Seat, id)
-	case move.Seat > p.Players():
-		return fmt.Sprintf("there is no seat %d", move.Seat)
-	case move.Seat == turn.Seat:
-		return fmt.Sprintf("seat %d is no rival of itself", move.Seat)
-	case turn.Phase == engine.PhaseTarget && p.Out(move.Seat):
-		return fmt.Sprintf("seat %d is out", move.Seat)
 	case turn.Phase == engine.PhaseTarget:
-		return fmt.Sprintf("%v would do nothing to seat %d", id, move.Seat)
+		return p.whyNoTarget(move.Seat)
 	case move.Action == Face:
 		return fmt.Sprintf("facing %v costs %d lives and seat %d has %d", id, id.Card().Face.Price(), turn.Seat, lives)
 	case move.Action != Avoid && move.Action != Keep:
@@ -65,6 +59,21 @@ func (p Position) whyNot(move Move) string {
 		return "an Encounter that was passed on cannot be kept"
 	default:
 		return fmt.Sprintf("seat %d has %d active Encounters and can keep no more", turn.Seat, MaxActive)
+	}
+}
+
+// whyNoTarget says why a card cannot hit a seat.
+func (p Position) whyNoTarget(target int) string {
+	_, id := p.due()
+	switch {
+	case target > p.Players():
+		return fmt.Sprintf("there is no seat %d", target)
+	case target == p.Turn().Seat:
+		return fmt.Sprintf("seat %d is no rival of itself", target)
+	case p.Out(target):
+		return fmt.Sprintf("seat %d is out", target)
+	default:
+		return fmt.Sprintf("%v would do nothing to seat %d", id, target)
 	}
 }
 

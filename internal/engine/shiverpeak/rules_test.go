@@ -55,7 +55,7 @@ func TestIllegalMoves(t *testing.T) {
 	for text, want := range map[string]map[string]string{
 		startText: {"face": "seat 2 has to reveal a card", "target 1": "seat 2 has to reveal a card"},
 		"seats 5:E03+E13:-/5:-:-/5:-:- turn 1 table E01 avalanche none effect - discard - roll -": {
-			"keep": "seat 1 has 2 active Encounters and can keep no more", "reveal": "seat 1 has to deal with E01", "target 2": "seat 1 has to deal with E01",
+			"keep": "seat 1 has 2 active Encounters and can keep no more", "reveal": "seat 1 has to deal with E01", "target 1": "seat 1 has to deal with E01", "target 2": "seat 1 has to deal with E01",
 		},
 		"seats 0:-:-/5:-:-/5:-:- turn 1 table E01 avalanche none effect - discard - roll -": {
 			"keep": "without lives an Encounter can only be faced", "avoid": "without lives an Encounter can only be faced",
